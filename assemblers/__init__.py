@@ -1,0 +1,1 @@
+"""Muniment's pure core: records, policy, ranking, budget, rendering and provenance."""

@@ -1,0 +1,1 @@
+"""The typed assembly policy and its checks."""

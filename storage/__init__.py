@@ -1,0 +1,1 @@
+"""Ports and adapters for everything that is kept."""
