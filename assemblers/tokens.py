@@ -1,9 +1,9 @@
-"""What a token is to the core: who counts, what a message costs beyond its text, and how an estimate is scaled.
+"""What a token is to the core: who counts, what a message costs beyond its text, how an estimate is scaled.
 
-Two units occur and must not be mixed. *Raw* tokens are what a `TokenCounter` says, plus the frame: they add up
-exactly, and the whole budget is kept in them. *Scaled* tokens are raw ones times the model's factor, rounded up
-once, over the whole prompt: they are what a caller's limit and the budget report speak of. For a model whose
-vocabulary is public the factor is 1000 permille and both are the same.
+Two units occur and must not be mixed. *Raw* tokens are what a `TokenCounter` says, plus the frame: they add
+up exactly, and the whole budget is kept in them. *Scaled* tokens are raw ones times the model's factor,
+rounded up once, over the whole prompt: they are what a caller's limit and the budget report speak of. For a
+model whose vocabulary is public the factor is 1000 permille and both are the same.
 """
 
 from collections.abc import Mapping
