@@ -162,12 +162,16 @@ class CandidateBlock:
 
 @dataclass(frozen=True, slots=True)
 class HistorySummary:
-    """What the trace holds of the archive beyond the listed candidates. Scores are millionths."""
+    """What the trace holds of the archive beyond the listed candidates. Scores are millionths.
+
+    `archive_end_no` is one past the highest excerpt number under that epoch: what has it or more was archived later.
+    """
 
     matched: int
     cutoff_micros: int
     archive_epoch: int
     query_terms: tuple[str, ...]
+    archive_end_no: int = 0
 
 
 @dataclass(frozen=True, slots=True)

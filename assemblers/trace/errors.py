@@ -1,0 +1,55 @@
+"""What can go wrong with a trace, as types that name the thing and the remedy."""
+
+from __future__ import annotations
+
+
+class TraceError(Exception):
+    """The root of all errors about traces."""
+
+
+class MalformedTrace(TraceError):
+    """Bytes that are not a trace of a known format. `what` names the part that is wrong, never its content."""
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+        super().__init__(f"the trace cannot be read: {what}")
+
+
+class ContentErased(TraceError):
+    """Something that the trace needs is gone for good. `item` names it, such as `fact/5`, or `content` for all."""
+
+    def __init__(self, item: str) -> None:
+        self.item = item
+        super().__init__(f"{item} was erased: the trace still proves that it was there, but cannot show it again")
+
+
+class UnknownRenderer(TraceError):
+    """The trace was rendered by a version that this release does not carry."""
+
+    def __init__(self, version: int) -> None:
+        self.version = version
+        super().__init__(f"renderer {version} is not part of this release: replay with the release of the trace")
+
+
+class WrongSurroundings(TraceError):
+    """What was looked up for a replay is not what the record names. `field` says which, with both names."""
+
+    def __init__(self, field: str, recorded: str, given: str) -> None:
+        self.field, self.recorded, self.given = field, recorded, given
+        super().__init__(f"{field}: the trace names {recorded!r}, but {given!r} was given; look it up by the name")
+
+
+class NotInPrompt(TraceError):
+    """The item is not in this prompt, so that there is nothing to explain."""
+
+    def __init__(self, item: str) -> None:
+        self.item = item
+        super().__init__(f"{item} is not among this prompt's items: ask why it is absent instead")
+
+
+class IsInPrompt(TraceError):
+    """The item is in the prompt after all. `item` is the id under which it can be explained."""
+
+    def __init__(self, item: str) -> None:
+        self.item = item
+        super().__init__(f"{item} is in this prompt: ask why it is there instead")

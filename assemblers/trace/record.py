@@ -1,0 +1,139 @@
+"""What one trace says: the record, which holds no content and is chained, and the content beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from assemblers.assembly import BudgetReport, CandidateBlock, HistorySummary, PromptFormat, TurnInput
+from assemblers.records import Degradation, Material, SectionKind, SectionStatus, Slots
+from assemblers.tokens import Exactness, Frame
+
+RECORD_FORMAT: Final = 1
+"""Version of the record's bytes. A change of layout or of any code table is a new one; old ones stay readable."""
+
+RENDERER_VERSION: Final = 1
+"""The renderer that this release records. A change of rendering is a new version."""
+
+SALT_BYTES: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """The software that made the prompt. `engine` is Muniment's version; the index format is that of ranking."""
+
+    engine: str
+    renderer: int
+    index_format: int
+    libraries: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Counting:
+    """How tokens were counted: vocabulary, factor in permille, exactness, and the frames by format name."""
+
+    tokenizer: str
+    factor_permille: int
+    exactness: Exactness
+    frames: Mapping[str, Frame]
+
+
+@dataclass(frozen=True, slots=True)
+class CodedDegradation:
+    """A degradation without its detail, which lies with the content."""
+
+    section: SectionKind
+    status: SectionStatus
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """How long a stage took, in microseconds."""
+
+    stage: str
+    micros: int
+
+
+@dataclass(frozen=True, slots=True)
+class Seals:
+    """What ties the record to content outside of the chain; 32 bytes each, worthless without the salts.
+
+    `prompt`: salted SHA-256 of the prompt's digest. `content`: salted SHA-256 of the content's bytes. `evidence`:
+    SHA-256 over the commitments of the candidates among facts and excerpts, in their order.
+    """
+
+    prompt: bytes
+    content: bytes
+    evidence: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class TraceRecord:
+    """The side of a trace that holds no content.
+
+    `user`, `session` and `turn` are keyed by the user's pseudonym, which is not in the record: without its row
+    nobody can link or guess them. Blocks whose refs are texts are encoded without these (they may be ids of foreign
+    systems) and decode with empty ones; `assemblers.trace.replay.with_refs` puts them back from the content.
+    `history` decodes without its query terms for the same reason, `budget` without its notes.
+    """
+
+    format: int
+    trace_id: str
+    tenant_id: str
+    user: str
+    session: str
+    turn: str
+    policy: str
+    prefix: str
+    versions: Versions
+    counting: Counting
+    now: datetime
+    zone: str
+    max_breakpoints: int
+    formats: tuple[PromptFormat, ...]
+    budget: BudgetReport
+    blocks: tuple[CandidateBlock, ...]
+    history: HistorySummary | None
+    degradations: tuple[CodedDegradation, ...]
+    timings: tuple[Timing, ...]
+    seals: Seals
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the caller asked for beyond the turn itself. `resolution_json` is canonical JSON or empty; figures are
+    None where the call did not set them."""
+
+    policy: str = ""
+    provider: str = ""
+    model: str = ""
+    max_input_tokens: int | None = None
+    reserve_output_tokens: int | None = None
+    labels: Mapping[str, str] | None = None
+    resolution_json: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TraceContent:
+    """The side of a trace that can be erased: everything a replay needs that is not stored elsewhere for good.
+
+    `refs` are those of the blocks with textual refs, in the order of the blocks. Digests are SHA-256 in hex.
+    """
+
+    salt: bytes
+    session_id: str
+    turn: TurnInput
+    asked: Asked
+    material: tuple[Material, ...]
+    slots_before: Slots
+    slots_after: Slots
+    query_terms: tuple[str, ...]
+    refs: tuple[tuple[str, ...], ...]
+    prompt_sha256: str
+    section_sha256: Mapping[SectionKind, str]
+    notes: Mapping[SectionKind, str]
+    degradations: tuple[Degradation, ...]
+    warnings: tuple[str, ...]
