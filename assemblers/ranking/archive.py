@@ -13,7 +13,7 @@ from itertools import chain, count
 import numpy as np
 from numpy.typing import NDArray
 
-from assemblers.ranking.postings import Postings, Saturation, build_postings
+from assemblers.ranking.postings import Counts, Postings, Saturation, build_postings
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +36,14 @@ class Archive:
 
     numbers: NDArray[np.int64]
     """Per unit: its ``IndexUnit.no``."""
-    sessions: NDArray[np.int32]
+    sessions: NDArray[np.int64]
     """Per unit: its session's ordinal, ascending."""
+    together: tuple[NDArray[np.int64], NDArray[np.int64]]
+    """1 where unit ``i`` and the unit one (two) further are of one session, else 0."""
     rows: Mapping[str, int]
-    """Term to its row in both postings."""
-    unit_postings: Postings
-    session_postings: Postings
-    """Each session read as one long document: what the talk as a whole was about."""
+    """Term to its row in ``postings``."""
+    postings: Postings
+    """Documents are the units, then the sessions, each read as one: what the talk as a whole was about."""
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -51,8 +52,8 @@ class Archive:
     def nbytes(self) -> int:
         """Bytes held, for a cache that is bounded in size: arrays exactly, the vocabulary by estimate."""
         vocabulary = sys.getsizeof(self.rows) + sum(map(sys.getsizeof, self.rows))
-        arrays = self.numbers.nbytes + self.sessions.nbytes
-        return arrays + vocabulary + self.unit_postings.nbytes + self.session_postings.nbytes
+        arrays = (self.numbers, self.sessions, *self.together)
+        return sum(array.nbytes for array in arrays) + vocabulary + self.postings.nbytes
 
     def index_of(self, number: int) -> int | None:
         """Index of the unit whose ``IndexUnit.no`` is ``number``; None if it is not archived here."""
@@ -68,13 +69,15 @@ def build_archive(units: Sequence[IndexUnit], saturation: Saturation | None = No
     """
     ordered = sorted(units, key=lambda unit: (unit.session, unit.position, -unit.no))
     numbers = np.fromiter((unit.no for unit in ordered), np.int64, len(ordered))
-    sessions = np.fromiter((unit.session for unit in ordered), np.int32, len(ordered))
+    sessions = np.fromiter((unit.session for unit in ordered), np.int64, len(ordered))
     _refuse_repeats(numbers)
     _refuse_sparse(sessions)
-    rows, postings = _unit_postings(ordered, saturation or Saturation())
-    for array in (numbers, sessions):
+    together = _same_session(sessions, 1), _same_session(sessions, 2)
+    vocabulary, counts = _count_by_unit(ordered)
+    postings = build_postings((counts, _count_by_session(counts, sessions)), saturation or Saturation())
+    for array in (numbers, sessions, *together):
         array.setflags(write=False)
-    return Archive(numbers, sessions, rows, postings, _session_postings(postings, sessions))
+    return Archive(numbers, sessions, together, vocabulary, postings)
 
 
 def _refuse_repeats(numbers: NDArray[np.int64]) -> None:
@@ -84,34 +87,37 @@ def _refuse_repeats(numbers: NDArray[np.int64]) -> None:
         raise ValueError(f"no {repeated[0]} stands for two units; give each unit of an archive its own number")
 
 
-def _refuse_sparse(sessions: NDArray[np.int32]) -> None:
+def _refuse_sparse(sessions: NDArray[np.int64]) -> None:
     """Ordinals with holes would weigh sessions that do not exist into the idf."""
     if len(sessions) and (sessions[0] != 0 or (np.diff(sessions) > 1).any()):
         raise ValueError("session ordinals must be dense from 0; number the sessions that hold units")
 
 
-def _unit_postings(units: Sequence[IndexUnit], saturation: Saturation) -> tuple[Mapping[str, int], Postings]:
+def _same_session(sessions: NDArray[np.int64], distance: int) -> NDArray[np.int64]:
+    return (sessions[distance:] == sessions[:-distance]).astype(np.int64)
+
+
+def _count_by_unit(units: Sequence[IndexUnit]) -> tuple[Mapping[str, int], Counts]:
+    """The vocabulary as term to row, and the counts sorted by row."""
     # One pass per array through iterators in C: a loop over postings would take seconds for 50,000 units.
     vocabulary: defaultdict[str, int] = defaultdict(count().__next__)
     sizes = np.fromiter((len(unit.terms) for unit in units), np.int64, len(units))
     total = int(sizes.sum())
     terms = chain.from_iterable(unit.terms for unit in units)
     rows = np.fromiter(map(vocabulary.__getitem__, terms), np.int32, total)
-    frequencies = np.fromiter(chain.from_iterable(unit.terms.values() for unit in units), np.float64, total)
+    frequencies = np.fromiter(chain.from_iterable(unit.terms.values() for unit in units), np.int32, total)
     documents = np.repeat(np.arange(len(units), dtype=np.int32), sizes)
     order = np.argsort(rows, kind="stable")
-    shape = (len(vocabulary), len(units))
-    postings = build_postings(rows[order], documents[order], frequencies[order], shape, saturation)
-    return dict(vocabulary), postings
+    counts = Counts(rows[order], documents[order], frequencies[order], len(vocabulary), len(units))
+    return dict(vocabulary), counts
 
 
-def _session_postings(units: Postings, sessions: NDArray[np.int32]) -> Postings:
-    """Sums the units' postings by session. Units ascend by session, so equal keys already lie together."""
+def _count_by_session(units: Counts, sessions: NDArray[np.int64]) -> Counts:
+    """Sums the units' counts. Units ascend by session, so what belongs together already lies together."""
     session_count = int(sessions[-1]) + 1 if len(sessions) else 0
-    row_count = len(units.idf)
-    rows = np.repeat(np.arange(row_count, dtype=np.int32), np.diff(units.starts))
-    owners = sessions[units.documents]
-    changes = (np.diff(rows) != 0) | (np.diff(owners) != 0)
-    firsts = np.flatnonzero(np.concatenate(([True], changes))) if len(rows) else np.empty(0, np.int64)
-    sums = np.add.reduceat(units.frequencies, firsts) if len(rows) else units.frequencies.copy()
-    return build_postings(rows[firsts], owners[firsts], sums, (row_count, session_count), units.saturation)
+    owners = sessions[units.documents].astype(np.int32)
+    changes = (np.diff(units.rows) != 0) | (np.diff(owners) != 0)
+    firsts = np.flatnonzero(np.concatenate(([True], changes)))[: len(owners)]
+    # reduceat refuses an empty array even where nothing is asked of it.
+    sums = np.add.reduceat(units.frequencies, firsts) if len(firsts) else units.frequencies
+    return Counts(units.rows[firsts], owners[firsts], sums, units.row_count, session_count)

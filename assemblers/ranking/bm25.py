@@ -59,7 +59,7 @@ class Legs:
     def total(self) -> NDArray[np.int64]:
         return self.keyword + self.neighbour + self.session
 
-    def take(self, units: NDArray[np.int32]) -> "Legs":
+    def take(self, units: NDArray[np.int64]) -> "Legs":
         return Legs(self.keyword[units], self.neighbour[units], self.session[units])
 
 
@@ -96,7 +96,7 @@ def rank(archive: Archive, terms: Sequence[str], params: RankParams) -> Ranking:
     matched = int(np.count_nonzero(total))
     kept = min(matched, params.limit)
     units, scores, cutoff = _best(total, kept, matched)
-    return Ranking(units, scores, legs.take(units), matched, cutoff)
+    return Ranking(units.astype(np.int32), scores, legs.take(units), matched, cutoff)
 
 
 def score_of(archive: Archive, terms: Sequence[str], params: RankParams, unit: int) -> UnitScore:
@@ -116,37 +116,38 @@ def score_of(archive: Archive, terms: Sequence[str], params: RankParams, unit: i
 
 def _score(archive: Archive, terms: Sequence[str], params: RankParams) -> Legs:
     rows = [archive.rows[term] for term in terms if term in archive.rows]
-    own = archive.unit_postings.scores(rows, params.saturation)
-    talk = archive.session_postings.scores(rows, params.saturation)
-    shares = talk * params.session_permille // _PERMILLE
-    return Legs(own, _neighbours(own, archive.sessions, params), shares[archive.sessions])
+    scores = archive.postings.scores(rows, params.saturation)
+    own, talks = scores[: len(archive)], scores[len(archive) :]
+    shares = talks * params.session_permille // _PERMILLE
+    return Legs(own, _neighbours(own, archive, params), shares[archive.sessions])
 
 
-def _neighbours(own: NDArray[np.int64], sessions: NDArray[np.int32], params: RankParams) -> NDArray[np.int64]:
+def _neighbours(own: NDArray[np.int64], archive: Archive, params: RankParams) -> NDArray[np.int64]:
     """Weighted scores of the units beside each unit. What lies in another session counts as nothing."""
     sums = np.zeros_like(own)
-    for distance, permille in ((1, params.near_permille), (2, params.far_permille)):
-        if permille:
-            together = (sessions[distance:] == sessions[:-distance]) * np.int64(permille)
-            sums[distance:] += own[:-distance] * together
-            sums[:-distance] += own[distance:] * together
+    weights = (params.near_permille, params.far_permille)
+    for distance, permille, together in zip((1, 2), weights, archive.together, strict=True):
+        weighted = together * permille
+        sums[distance:] += own[:-distance] * weighted
+        sums[:-distance] += own[distance:] * weighted
     return sums // _PERMILLE
 
 
 def _best(
     total: NDArray[np.int64], kept: int, matched: int
-) -> tuple[NDArray[np.int32], NDArray[np.int64], int | None]:
-    """The ``kept`` highest in order, and the score that follows if there is a match left out.
+) -> tuple[NDArray[np.int64], NDArray[np.int64], int | None]:
+    """The ``kept`` highest in order with their scores, and the score that follows if a match is left out.
 
     Score and index are packed into one integer, so that plain sorting gives the total order. Scores stay
     below 2**40 (64 terms and the bounds of ``RankParams``), which leaves room for eight million units.
     """
     size = len(total)
-    keys = total * size + np.arange(size)
+    bits = size.bit_length()
+    keys = (total << bits) | np.arange(size)
     wanted = min(kept + 1, size)
     if wanted < size:
         keys = np.partition(keys, size - wanted)[size - wanted :]
     keys = np.sort(keys)[::-1]
-    scores, units = np.divmod(keys[:kept], max(size, 1))
-    cutoff = int(keys[kept] // size) if matched > kept else None
-    return units.astype(np.int32), scores, cutoff
+    best = keys[:kept]
+    cutoff = int(keys[kept] >> bits) if matched > kept else None
+    return best & ((1 << bits) - 1), best >> bits, cutoff

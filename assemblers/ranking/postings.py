@@ -1,19 +1,22 @@
 """Inverted lists as arrays: which documents hold a term, and what the term is worth in each (BM25).
 
-A document is a unit of the archive or a whole session; both are ranked by the same arithmetic. Worths are
-whole millionths held in ``float64``: sums of integers below 2**53 are exact in any order, so two machines
-that agree on one worth agree on every score.
+Several collections of documents may share the lists, one after the other in one space of document numbers;
+each keeps its own idf and mean length, so that one pass over the lists scores them all. Worths are whole
+millionths held in ``float64``: sums of integers below 2**53 are exact in any order, so two machines that
+agree on the worths agree on every score.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 SCORE_SCALE: Final[int] = 1_000_000
 """Scores are integers in units of 1e-6."""
+
+_Scalar = TypeVar("_Scalar", bound=np.generic)
 
 # Roundings of ln() differ between math libraries in the last bit; nine decimals keep the idf clear of that.
 _IDF_DECIMALS: Final[int] = 9
@@ -37,21 +40,31 @@ class Saturation:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Counts:
+    """How often terms occur in one collection: triples sorted by row, then document, without repeats."""
+
+    rows: NDArray[np.int32]
+    documents: NDArray[np.int32]
+    frequencies: NDArray[np.int32]
+    row_count: int
+    document_count: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Postings:
     """Compressed sparse rows: row ``r`` spans ``starts[r]:starts[r + 1]`` of the arrays per posting."""
 
     starts: list[int]
     """Plain integers, since a question looks up a handful of them and numpy scalars are slow to slice by."""
     documents: NDArray[np.int32]
-    """Per posting; ascending within a row."""
-    frequencies: NDArray[np.float64]
+    frequencies: NDArray[np.int32]
     idf: NDArray[np.float64]
-    """Per row: ln(1 + (n - df + 0.5) / (df + 0.5)), never negative."""
+    """Of the row in the document's collection: ln(1 + (n - df + 0.5) / (df + 0.5)), never negative."""
     relative_lengths: NDArray[np.float64]
-    """Per document: its length in terms divided by the mean."""
+    """Per document, not per posting: length in terms divided by the mean of the collection."""
     saturation: Saturation
     worths: NDArray[np.float64]
-    """Per posting, in whole millionths, for ``saturation``; other constants are worked out when asked for."""
+    """In whole millionths, for ``saturation``; for other constants they are worked out when asked for."""
 
     @property
     def nbytes(self) -> int:
@@ -65,40 +78,57 @@ class Postings:
             return np.zeros(size, np.int64)
         starts = self.starts
         spans = [slice(starts[row], starts[row + 1]) for row in rows]
-        documents = np.concatenate([self.documents[span] for span in spans])
-        worths = np.concatenate([self._row_worths(row, span, saturation) for row, span in zip(rows, spans)])
+        documents = _gather(self.documents, spans)
+        if saturation == self.saturation:
+            worths = _gather(self.worths, spans)
+        else:
+            lengths = self.relative_lengths[documents]
+            worths = _worths(_gather(self.idf, spans), _gather(self.frequencies, spans), lengths, saturation)
         return np.bincount(documents, worths, size).astype(np.int64)
 
-    def _row_worths(self, row: int, span: slice, saturation: Saturation) -> NDArray[np.float64]:
-        if saturation is self.saturation or saturation == self.saturation:
-            return self.worths[span]
-        lengths = self.relative_lengths[self.documents[span]]
-        return _worths(self.idf[row], self.frequencies[span], lengths, saturation)
 
-
-def build_postings(
-    rows: NDArray[np.int32],
-    documents: NDArray[np.int32],
-    frequencies: NDArray[np.float64],
-    shape: tuple[int, int],
-    saturation: Saturation,
-) -> Postings:
-    """Postings of ``shape`` (rows, documents) from triples sorted by row, then document, without repeats."""
-    row_count, size = shape
-    counts = np.bincount(rows, minlength=row_count)
-    idf = np.round(np.log1p((size - counts + 0.5) / (counts + 0.5)), _IDF_DECIMALS)
-    lengths = np.bincount(documents, frequencies, size).astype(np.float64)
-    relative = lengths / lengths.mean() if lengths.any() else np.ones(size)
-    worths = _worths(idf[rows], frequencies, relative[documents], saturation)
-    for array in (documents, frequencies, idf, relative, worths):
+def build_postings(collections: Sequence[Counts], saturation: Saturation) -> Postings:
+    """Postings over ``collections``, whose rows mean the same terms and whose documents follow each other."""
+    rows = np.concatenate([counts.rows for counts in collections])
+    order = np.argsort(rows, kind="stable")
+    frequencies = np.concatenate([counts.frequencies for counts in collections])[order]
+    idf = np.concatenate([_idf(counts)[counts.rows] for counts in collections])[order]
+    lengths = np.concatenate([_relative_lengths(counts) for counts in collections])
+    documents = _shifted_documents(collections)[order]
+    worths = _worths(idf, frequencies, lengths[documents], saturation)
+    for array in (documents, frequencies, idf, lengths, worths):
         array.setflags(write=False)
-    starts = [0, *np.cumsum(counts).tolist()]
-    return Postings(starts, documents, frequencies, idf, relative, saturation, worths)
+    ends = np.cumsum(np.bincount(rows, minlength=collections[0].row_count))
+    return Postings([0, *ends.tolist()], documents, frequencies, idf, lengths, saturation, worths)
+
+
+def _gather(array: NDArray[_Scalar], spans: Sequence[slice]) -> NDArray[_Scalar]:
+    return np.concatenate([array[span] for span in spans])
+
+
+def _idf(counts: Counts) -> NDArray[np.float64]:
+    """Per row."""
+    holding = np.bincount(counts.rows, minlength=counts.row_count)
+    odds = (counts.document_count - holding + 0.5) / (holding + 0.5)
+    return np.round(np.log1p(odds), _IDF_DECIMALS)
+
+
+def _relative_lengths(counts: Counts) -> NDArray[np.float64]:
+    lengths = np.bincount(counts.documents, counts.frequencies, counts.document_count)
+    return lengths / lengths.mean() if lengths.any() else np.ones(counts.document_count)
+
+
+def _shifted_documents(collections: Sequence[Counts]) -> NDArray[np.int32]:
+    offset, shifted = 0, []
+    for counts in collections:
+        shifted.append(counts.documents + np.int32(offset))
+        offset += counts.document_count
+    return np.concatenate(shifted)
 
 
 def _worths(
-    idf: NDArray[np.float64] | np.float64,
-    frequencies: NDArray[np.float64],
+    idf: NDArray[np.float64],
+    frequencies: NDArray[np.int32],
     relative_lengths: NDArray[np.float64],
     saturation: Saturation,
 ) -> NDArray[np.float64]:
