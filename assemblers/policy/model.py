@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
+from typing import TypeVar
 
 from assemblers.records import FactKind, FactOrigin, Role, SectionKind, ValueType
 
@@ -103,6 +104,8 @@ class QuestionSection:
 
     label: str = "Question"
 
+
+S = TypeVar("S")
 
 SectionSettings = PrefixSection | FactsSection | HistorySection | MaterialSection | SessionSection | QuestionSection
 
@@ -202,6 +205,10 @@ class Policy:
     def section(self, kind: SectionKind) -> Section | None:
         """The section of that kind, or None where the policy has none."""
         return next((s for s in self.sections if s.kind is kind), None)
+
+    def settings(self, of: type[S]) -> S | None:
+        """The settings of the section that has this type of them, or None where the policy has no such section."""
+        return next((s.settings for s in self.sections if isinstance(s.settings, of)), None)
 
 
 @dataclass(frozen=True, slots=True)
