@@ -1,0 +1,1 @@
+"""Tools for working on the repository; nothing of it is installed."""
