@@ -43,7 +43,7 @@ def generate(target: Path) -> None:
     files = sources()
     services = [f for f in files if "\nservice " in (SOURCE / f).read_text(encoding="utf-8")]
     compile_protos([f"--python_out={target}", f"--mypy_out=quiet:{target}"], files)
-    compile_protos([f"--grpc_python_out={target}", f"--mypy_grpc_out=quiet,only_async:{target}"], services)
+    compile_protos([f"--grpc_python_out={target}", f"--mypy_grpc_out=quiet:{target}"], services)
 
 
 def _generated(root: Path) -> dict[str, bytes]:

@@ -7,7 +7,21 @@ from collections import abc as _abc
 from grpc import aio as _aio
 from muniment.v1 import context_pb2 as _context_pb2
 import abc as _abc_1
+import grpc as _grpc
+import sys
+import typing as _typing
 
+if sys.version_info >= (3, 11):
+    from typing import Self as _Self
+else:
+    from typing_extensions import Self as _Self
+
+_T = _typing.TypeVar("_T")
+
+class _MaybeAsyncIterator(_abc.AsyncIterator[_T], _abc.Iterator[_T], metaclass=_abc_1.ABCMeta): ...
+
+class _ServicerContext(_grpc.ServicerContext, _aio.ServicerContext):  # type: ignore[misc, type-arg]
+    ...
 
 GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
@@ -15,18 +29,41 @@ GRPC_VERSION: str
 class ContextServiceStub:
     """Assembles prompts and counts their tokens."""
 
-    def __init__(self, channel: _aio.Channel) -> None: ...
-    AssembleContext: _aio.UnaryUnaryMultiCallable[_context_pb2.AssembleContextRequest, _context_pb2.AssembleContextResponse]
+    @_typing.overload
+    def __new__(cls, channel: _grpc.Channel) -> _Self: ...
+    @_typing.overload
+    def __new__(cls, channel: _aio.Channel) -> ContextServiceAsyncStub: ...
+    AssembleContext: _grpc.UnaryUnaryMultiCallable[_context_pb2.AssembleContextRequest, _context_pb2.AssembleContextResponse]
     """Makes the prompt for a turn, within the budget. Records trace and turn durably before it answers. The same turn id
     again gives the same answer and changes nothing; with another body it is ALREADY_EXISTS, reason TURN_ID_REUSED. An
     answer that is short of something is OK and says so in `degradations`. FAILED_PRECONDITION, reason
     BUDGET_TOO_SMALL, where prefix, question and floors do not fit; POLICY_UNUSABLE where the policy cannot be used.
     """
-    ExplainContext: _aio.UnaryUnaryMultiCallable[_context_pb2.ExplainContextRequest, _context_pb2.ExplainContextResponse]
+    ExplainContext: _grpc.UnaryUnaryMultiCallable[_context_pb2.ExplainContextRequest, _context_pb2.ExplainContextResponse]
     """The same as AssembleContext, with the trace beside the prompt, and writes nothing. Errors as there."""
-    CountTokens: _aio.UnaryUnaryMultiCallable[_context_pb2.CountTokensRequest, _context_pb2.CountTokensResponse]
+    CountTokens: _grpc.UnaryUnaryMultiCallable[_context_pb2.CountTokensRequest, _context_pb2.CountTokensResponse]
     """Counts texts by a model's vocabulary. An unknown tokenizer is INVALID_ARGUMENT."""
-    ReportUsage: _aio.UnaryUnaryMultiCallable[_context_pb2.ReportUsageRequest, _context_pb2.ReportUsageResponse]
+    ReportUsage: _grpc.UnaryUnaryMultiCallable[_context_pb2.ReportUsageRequest, _context_pb2.ReportUsageResponse]
+    """Tells what the provider billed for a prompt: calibrates estimates and measures cache hits. An unknown trace is
+    NOT_FOUND.
+    """
+
+@_typing.type_check_only
+class ContextServiceAsyncStub(ContextServiceStub):
+    """Assembles prompts and counts their tokens."""
+
+    def __init__(self, channel: _aio.Channel) -> None: ...
+    AssembleContext: _aio.UnaryUnaryMultiCallable[_context_pb2.AssembleContextRequest, _context_pb2.AssembleContextResponse]  # type: ignore[assignment]
+    """Makes the prompt for a turn, within the budget. Records trace and turn durably before it answers. The same turn id
+    again gives the same answer and changes nothing; with another body it is ALREADY_EXISTS, reason TURN_ID_REUSED. An
+    answer that is short of something is OK and says so in `degradations`. FAILED_PRECONDITION, reason
+    BUDGET_TOO_SMALL, where prefix, question and floors do not fit; POLICY_UNUSABLE where the policy cannot be used.
+    """
+    ExplainContext: _aio.UnaryUnaryMultiCallable[_context_pb2.ExplainContextRequest, _context_pb2.ExplainContextResponse]  # type: ignore[assignment]
+    """The same as AssembleContext, with the trace beside the prompt, and writes nothing. Errors as there."""
+    CountTokens: _aio.UnaryUnaryMultiCallable[_context_pb2.CountTokensRequest, _context_pb2.CountTokensResponse]  # type: ignore[assignment]
+    """Counts texts by a model's vocabulary. An unknown tokenizer is INVALID_ARGUMENT."""
+    ReportUsage: _aio.UnaryUnaryMultiCallable[_context_pb2.ReportUsageRequest, _context_pb2.ReportUsageResponse]  # type: ignore[assignment]
     """Tells what the provider billed for a prompt: calibrates estimates and measures cache hits. An unknown trace is
     NOT_FOUND.
     """
@@ -38,8 +75,8 @@ class ContextServiceServicer(metaclass=_abc_1.ABCMeta):
     def AssembleContext(
         self,
         request: _context_pb2.AssembleContextRequest,
-        context: _aio.ServicerContext[_context_pb2.AssembleContextRequest, _abc.Awaitable[_context_pb2.AssembleContextResponse]],
-    ) -> _abc.Awaitable[_context_pb2.AssembleContextResponse]:
+        context: _ServicerContext,
+    ) -> _typing.Union[_context_pb2.AssembleContextResponse, _abc.Awaitable[_context_pb2.AssembleContextResponse]]:
         """Makes the prompt for a turn, within the budget. Records trace and turn durably before it answers. The same turn id
         again gives the same answer and changes nothing; with another body it is ALREADY_EXISTS, reason TURN_ID_REUSED. An
         answer that is short of something is OK and says so in `degradations`. FAILED_PRECONDITION, reason
@@ -50,26 +87,26 @@ class ContextServiceServicer(metaclass=_abc_1.ABCMeta):
     def ExplainContext(
         self,
         request: _context_pb2.ExplainContextRequest,
-        context: _aio.ServicerContext[_context_pb2.ExplainContextRequest, _abc.Awaitable[_context_pb2.ExplainContextResponse]],
-    ) -> _abc.Awaitable[_context_pb2.ExplainContextResponse]:
+        context: _ServicerContext,
+    ) -> _typing.Union[_context_pb2.ExplainContextResponse, _abc.Awaitable[_context_pb2.ExplainContextResponse]]:
         """The same as AssembleContext, with the trace beside the prompt, and writes nothing. Errors as there."""
 
     @_abc_1.abstractmethod
     def CountTokens(
         self,
         request: _context_pb2.CountTokensRequest,
-        context: _aio.ServicerContext[_context_pb2.CountTokensRequest, _abc.Awaitable[_context_pb2.CountTokensResponse]],
-    ) -> _abc.Awaitable[_context_pb2.CountTokensResponse]:
+        context: _ServicerContext,
+    ) -> _typing.Union[_context_pb2.CountTokensResponse, _abc.Awaitable[_context_pb2.CountTokensResponse]]:
         """Counts texts by a model's vocabulary. An unknown tokenizer is INVALID_ARGUMENT."""
 
     @_abc_1.abstractmethod
     def ReportUsage(
         self,
         request: _context_pb2.ReportUsageRequest,
-        context: _aio.ServicerContext[_context_pb2.ReportUsageRequest, _abc.Awaitable[_context_pb2.ReportUsageResponse]],
-    ) -> _abc.Awaitable[_context_pb2.ReportUsageResponse]:
+        context: _ServicerContext,
+    ) -> _typing.Union[_context_pb2.ReportUsageResponse, _abc.Awaitable[_context_pb2.ReportUsageResponse]]:
         """Tells what the provider billed for a prompt: calibrates estimates and measures cache hits. An unknown trace is
         NOT_FOUND.
         """
 
-def add_ContextServiceServicer_to_server(servicer: ContextServiceServicer, server: _aio.Server) -> None: ...
+def add_ContextServiceServicer_to_server(servicer: ContextServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

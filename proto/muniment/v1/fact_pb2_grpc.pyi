@@ -7,7 +7,21 @@ from collections import abc as _abc
 from grpc import aio as _aio
 from muniment.v1 import fact_pb2 as _fact_pb2
 import abc as _abc_1
+import grpc as _grpc
+import sys
+import typing as _typing
 
+if sys.version_info >= (3, 11):
+    from typing import Self as _Self
+else:
+    from typing_extensions import Self as _Self
+
+_T = _typing.TypeVar("_T")
+
+class _MaybeAsyncIterator(_abc.AsyncIterator[_T], _abc.Iterator[_T], metaclass=_abc_1.ABCMeta): ...
+
+class _ServicerContext(_grpc.ServicerContext, _aio.ServicerContext):  # type: ignore[misc, type-arg]
+    ...
 
 GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
@@ -15,18 +29,39 @@ GRPC_VERSION: str
 class FactServiceStub:
     """Admits, lists, invalidates and deletes facts."""
 
-    def __init__(self, channel: _aio.Channel) -> None: ...
-    RecordFacts: _aio.UnaryUnaryMultiCallable[_fact_pb2.RecordFactsRequest, _fact_pb2.RecordFactsResponse]
+    @_typing.overload
+    def __new__(cls, channel: _grpc.Channel) -> _Self: ...
+    @_typing.overload
+    def __new__(cls, channel: _aio.Channel) -> FactServiceAsyncStub: ...
+    RecordFacts: _grpc.UnaryUnaryMultiCallable[_fact_pb2.RecordFactsRequest, _fact_pb2.RecordFactsResponse]
     """Offers facts to the admission gate and stores those that pass, in one step. Each gets a verdict; a refusal is no
     error. A newer value of a subject and key supersedes the older, which stays readable.
     """
-    GetFact: _aio.UnaryUnaryMultiCallable[_fact_pb2.GetFactRequest, _fact_pb2.GetFactResponse]
+    GetFact: _grpc.UnaryUnaryMultiCallable[_fact_pb2.GetFactRequest, _fact_pb2.GetFactResponse]
     """Gives one fact, whatever its state. Another's fact is NOT_FOUND, as one that never was."""
-    ListFacts: _aio.UnaryUnaryMultiCallable[_fact_pb2.ListFactsRequest, _fact_pb2.ListFactsResponse]
+    ListFacts: _grpc.UnaryUnaryMultiCallable[_fact_pb2.ListFactsRequest, _fact_pb2.ListFactsResponse]
     """Lists a user's facts by key, subject and number."""
-    InvalidateFacts: _aio.UnaryUnaryMultiCallable[_fact_pb2.InvalidateFactsRequest, _fact_pb2.InvalidateFactsResponse]
+    InvalidateFacts: _grpc.UnaryUnaryMultiCallable[_fact_pb2.InvalidateFactsRequest, _fact_pb2.InvalidateFactsResponse]
     """Takes facts out of use, by fact, key, source or writer. They stay readable, as INVALIDATED."""
-    DeleteFact: _aio.UnaryUnaryMultiCallable[_fact_pb2.DeleteFactRequest, _fact_pb2.DeleteFactResponse]
+    DeleteFact: _grpc.UnaryUnaryMultiCallable[_fact_pb2.DeleteFactRequest, _fact_pb2.DeleteFactResponse]
+    """Removes a fact's value for good; number, key and times stay as proof, as DELETED."""
+
+@_typing.type_check_only
+class FactServiceAsyncStub(FactServiceStub):
+    """Admits, lists, invalidates and deletes facts."""
+
+    def __init__(self, channel: _aio.Channel) -> None: ...
+    RecordFacts: _aio.UnaryUnaryMultiCallable[_fact_pb2.RecordFactsRequest, _fact_pb2.RecordFactsResponse]  # type: ignore[assignment]
+    """Offers facts to the admission gate and stores those that pass, in one step. Each gets a verdict; a refusal is no
+    error. A newer value of a subject and key supersedes the older, which stays readable.
+    """
+    GetFact: _aio.UnaryUnaryMultiCallable[_fact_pb2.GetFactRequest, _fact_pb2.GetFactResponse]  # type: ignore[assignment]
+    """Gives one fact, whatever its state. Another's fact is NOT_FOUND, as one that never was."""
+    ListFacts: _aio.UnaryUnaryMultiCallable[_fact_pb2.ListFactsRequest, _fact_pb2.ListFactsResponse]  # type: ignore[assignment]
+    """Lists a user's facts by key, subject and number."""
+    InvalidateFacts: _aio.UnaryUnaryMultiCallable[_fact_pb2.InvalidateFactsRequest, _fact_pb2.InvalidateFactsResponse]  # type: ignore[assignment]
+    """Takes facts out of use, by fact, key, source or writer. They stay readable, as INVALIDATED."""
+    DeleteFact: _aio.UnaryUnaryMultiCallable[_fact_pb2.DeleteFactRequest, _fact_pb2.DeleteFactResponse]  # type: ignore[assignment]
     """Removes a fact's value for good; number, key and times stay as proof, as DELETED."""
 
 class FactServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -36,8 +71,8 @@ class FactServiceServicer(metaclass=_abc_1.ABCMeta):
     def RecordFacts(
         self,
         request: _fact_pb2.RecordFactsRequest,
-        context: _aio.ServicerContext[_fact_pb2.RecordFactsRequest, _abc.Awaitable[_fact_pb2.RecordFactsResponse]],
-    ) -> _abc.Awaitable[_fact_pb2.RecordFactsResponse]:
+        context: _ServicerContext,
+    ) -> _typing.Union[_fact_pb2.RecordFactsResponse, _abc.Awaitable[_fact_pb2.RecordFactsResponse]]:
         """Offers facts to the admission gate and stores those that pass, in one step. Each gets a verdict; a refusal is no
         error. A newer value of a subject and key supersedes the older, which stays readable.
         """
@@ -46,32 +81,32 @@ class FactServiceServicer(metaclass=_abc_1.ABCMeta):
     def GetFact(
         self,
         request: _fact_pb2.GetFactRequest,
-        context: _aio.ServicerContext[_fact_pb2.GetFactRequest, _abc.Awaitable[_fact_pb2.GetFactResponse]],
-    ) -> _abc.Awaitable[_fact_pb2.GetFactResponse]:
+        context: _ServicerContext,
+    ) -> _typing.Union[_fact_pb2.GetFactResponse, _abc.Awaitable[_fact_pb2.GetFactResponse]]:
         """Gives one fact, whatever its state. Another's fact is NOT_FOUND, as one that never was."""
 
     @_abc_1.abstractmethod
     def ListFacts(
         self,
         request: _fact_pb2.ListFactsRequest,
-        context: _aio.ServicerContext[_fact_pb2.ListFactsRequest, _abc.Awaitable[_fact_pb2.ListFactsResponse]],
-    ) -> _abc.Awaitable[_fact_pb2.ListFactsResponse]:
+        context: _ServicerContext,
+    ) -> _typing.Union[_fact_pb2.ListFactsResponse, _abc.Awaitable[_fact_pb2.ListFactsResponse]]:
         """Lists a user's facts by key, subject and number."""
 
     @_abc_1.abstractmethod
     def InvalidateFacts(
         self,
         request: _fact_pb2.InvalidateFactsRequest,
-        context: _aio.ServicerContext[_fact_pb2.InvalidateFactsRequest, _abc.Awaitable[_fact_pb2.InvalidateFactsResponse]],
-    ) -> _abc.Awaitable[_fact_pb2.InvalidateFactsResponse]:
+        context: _ServicerContext,
+    ) -> _typing.Union[_fact_pb2.InvalidateFactsResponse, _abc.Awaitable[_fact_pb2.InvalidateFactsResponse]]:
         """Takes facts out of use, by fact, key, source or writer. They stay readable, as INVALIDATED."""
 
     @_abc_1.abstractmethod
     def DeleteFact(
         self,
         request: _fact_pb2.DeleteFactRequest,
-        context: _aio.ServicerContext[_fact_pb2.DeleteFactRequest, _abc.Awaitable[_fact_pb2.DeleteFactResponse]],
-    ) -> _abc.Awaitable[_fact_pb2.DeleteFactResponse]:
+        context: _ServicerContext,
+    ) -> _typing.Union[_fact_pb2.DeleteFactResponse, _abc.Awaitable[_fact_pb2.DeleteFactResponse]]:
         """Removes a fact's value for good; number, key and times stay as proof, as DELETED."""
 
-def add_FactServiceServicer_to_server(servicer: FactServiceServicer, server: _aio.Server) -> None: ...
+def add_FactServiceServicer_to_server(servicer: FactServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -7,7 +7,21 @@ from collections import abc as _abc
 from grpc import aio as _aio
 from muniment.v1 import history_pb2 as _history_pb2
 import abc as _abc_1
+import grpc as _grpc
+import sys
+import typing as _typing
 
+if sys.version_info >= (3, 11):
+    from typing import Self as _Self
+else:
+    from typing_extensions import Self as _Self
+
+_T = _typing.TypeVar("_T")
+
+class _MaybeAsyncIterator(_abc.AsyncIterator[_T], _abc.Iterator[_T], metaclass=_abc_1.ABCMeta): ...
+
+class _ServicerContext(_grpc.ServicerContext, _aio.ServicerContext):  # type: ignore[misc, type-arg]
+    ...
 
 GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
@@ -15,12 +29,27 @@ GRPC_VERSION: str
 class HistoryServiceStub:
     """Imports and searches archives."""
 
-    def __init__(self, channel: _aio.Channel) -> None: ...
-    ImportHistory: _aio.UnaryUnaryMultiCallable[_history_pb2.ImportHistoryRequest, _history_pb2.ImportHistoryResponse]
+    @_typing.overload
+    def __new__(cls, channel: _grpc.Channel) -> _Self: ...
+    @_typing.overload
+    def __new__(cls, channel: _aio.Channel) -> HistoryServiceAsyncStub: ...
+    ImportHistory: _grpc.UnaryUnaryMultiCallable[_history_pb2.ImportHistoryRequest, _history_pb2.ImportHistoryResponse]
     """Archives past sessions, in one step. What is there already (same session and turn) is counted and skipped. The one
     method whose requests may be up to 4 MiB.
     """
-    SearchHistory: _aio.UnaryUnaryMultiCallable[_history_pb2.SearchHistoryRequest, _history_pb2.SearchHistoryResponse]
+    SearchHistory: _grpc.UnaryUnaryMultiCallable[_history_pb2.SearchHistoryRequest, _history_pb2.SearchHistoryResponse]
+    """Searches a user's archive as an assembly would. A question without a term to search by finds nothing."""
+
+@_typing.type_check_only
+class HistoryServiceAsyncStub(HistoryServiceStub):
+    """Imports and searches archives."""
+
+    def __init__(self, channel: _aio.Channel) -> None: ...
+    ImportHistory: _aio.UnaryUnaryMultiCallable[_history_pb2.ImportHistoryRequest, _history_pb2.ImportHistoryResponse]  # type: ignore[assignment]
+    """Archives past sessions, in one step. What is there already (same session and turn) is counted and skipped. The one
+    method whose requests may be up to 4 MiB.
+    """
+    SearchHistory: _aio.UnaryUnaryMultiCallable[_history_pb2.SearchHistoryRequest, _history_pb2.SearchHistoryResponse]  # type: ignore[assignment]
     """Searches a user's archive as an assembly would. A question without a term to search by finds nothing."""
 
 class HistoryServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -30,8 +59,8 @@ class HistoryServiceServicer(metaclass=_abc_1.ABCMeta):
     def ImportHistory(
         self,
         request: _history_pb2.ImportHistoryRequest,
-        context: _aio.ServicerContext[_history_pb2.ImportHistoryRequest, _abc.Awaitable[_history_pb2.ImportHistoryResponse]],
-    ) -> _abc.Awaitable[_history_pb2.ImportHistoryResponse]:
+        context: _ServicerContext,
+    ) -> _typing.Union[_history_pb2.ImportHistoryResponse, _abc.Awaitable[_history_pb2.ImportHistoryResponse]]:
         """Archives past sessions, in one step. What is there already (same session and turn) is counted and skipped. The one
         method whose requests may be up to 4 MiB.
         """
@@ -40,8 +69,8 @@ class HistoryServiceServicer(metaclass=_abc_1.ABCMeta):
     def SearchHistory(
         self,
         request: _history_pb2.SearchHistoryRequest,
-        context: _aio.ServicerContext[_history_pb2.SearchHistoryRequest, _abc.Awaitable[_history_pb2.SearchHistoryResponse]],
-    ) -> _abc.Awaitable[_history_pb2.SearchHistoryResponse]:
+        context: _ServicerContext,
+    ) -> _typing.Union[_history_pb2.SearchHistoryResponse, _abc.Awaitable[_history_pb2.SearchHistoryResponse]]:
         """Searches a user's archive as an assembly would. A question without a term to search by finds nothing."""
 
-def add_HistoryServiceServicer_to_server(servicer: HistoryServiceServicer, server: _aio.Server) -> None: ...
+def add_HistoryServiceServicer_to_server(servicer: HistoryServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

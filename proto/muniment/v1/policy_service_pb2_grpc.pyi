@@ -7,7 +7,21 @@ from collections import abc as _abc
 from grpc import aio as _aio
 from muniment.v1 import policy_service_pb2 as _policy_service_pb2
 import abc as _abc_1
+import grpc as _grpc
+import sys
+import typing as _typing
 
+if sys.version_info >= (3, 11):
+    from typing import Self as _Self
+else:
+    from typing_extensions import Self as _Self
+
+_T = _typing.TypeVar("_T")
+
+class _MaybeAsyncIterator(_abc.AsyncIterator[_T], _abc.Iterator[_T], metaclass=_abc_1.ABCMeta): ...
+
+class _ServicerContext(_grpc.ServicerContext, _aio.ServicerContext):  # type: ignore[misc, type-arg]
+    ...
 
 GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
@@ -15,23 +29,49 @@ GRPC_VERSION: str
 class PolicyServiceStub:
     """Keeps policies. The built-in `policies/conversation` and `policies/memory` can be read and used by every tenant."""
 
-    def __init__(self, channel: _aio.Channel) -> None: ...
-    RegisterPolicyRevision: _aio.UnaryUnaryMultiCallable[_policy_service_pb2.RegisterPolicyRevisionRequest, _policy_service_pb2.RegisterPolicyRevisionResponse]
+    @_typing.overload
+    def __new__(cls, channel: _grpc.Channel) -> _Self: ...
+    @_typing.overload
+    def __new__(cls, channel: _aio.Channel) -> PolicyServiceAsyncStub: ...
+    RegisterPolicyRevision: _grpc.UnaryUnaryMultiCallable[_policy_service_pb2.RegisterPolicyRevisionRequest, _policy_service_pb2.RegisterPolicyRevisionResponse]
     """Stores an immutable revision, named by the hash of its content; an equal one is given back as it was stored first.
     It decides nothing before it is activated or pinned. INVALID_ARGUMENT, reason POLICY_INVALID, with
     PolicyDiagnostics, where it has errors.
     """
-    ValidatePolicy: _aio.UnaryUnaryMultiCallable[_policy_service_pb2.ValidatePolicyRequest, _policy_service_pb2.ValidatePolicyResponse]
+    ValidatePolicy: _grpc.UnaryUnaryMultiCallable[_policy_service_pb2.ValidatePolicyRequest, _policy_service_pb2.ValidatePolicyResponse]
     """Checks a policy and writes nothing. Diagnostics come with OK, errors too."""
-    GetPolicy: _aio.UnaryUnaryMultiCallable[_policy_service_pb2.GetPolicyRequest, _policy_service_pb2.GetPolicyResponse]
+    GetPolicy: _grpc.UnaryUnaryMultiCallable[_policy_service_pb2.GetPolicyRequest, _policy_service_pb2.GetPolicyResponse]
     """Gives a policy with its active revision, or with the revision that is named. Another tenant's is NOT_FOUND."""
-    ListPolicies: _aio.UnaryUnaryMultiCallable[_policy_service_pb2.ListPoliciesRequest, _policy_service_pb2.ListPoliciesResponse]
+    ListPolicies: _grpc.UnaryUnaryMultiCallable[_policy_service_pb2.ListPoliciesRequest, _policy_service_pb2.ListPoliciesResponse]
     """Lists a tenant's policies by id."""
-    ListPolicyRevisions: _aio.UnaryUnaryMultiCallable[_policy_service_pb2.ListPolicyRevisionsRequest, _policy_service_pb2.ListPolicyRevisionsResponse]
+    ListPolicyRevisions: _grpc.UnaryUnaryMultiCallable[_policy_service_pb2.ListPolicyRevisionsRequest, _policy_service_pb2.ListPolicyRevisionsResponse]
     """Lists the revisions of a policy, newest first."""
-    ActivatePolicyRevision: _aio.UnaryUnaryMultiCallable[_policy_service_pb2.ActivatePolicyRevisionRequest, _policy_service_pb2.ActivatePolicyRevisionResponse]
+    ActivatePolicyRevision: _grpc.UnaryUnaryMultiCallable[_policy_service_pb2.ActivatePolicyRevisionRequest, _policy_service_pb2.ActivatePolicyRevisionResponse]
     """Makes a revision the one that its policy's name stands for, from the next call on."""
-    RollbackPolicy: _aio.UnaryUnaryMultiCallable[_policy_service_pb2.RollbackPolicyRequest, _policy_service_pb2.RollbackPolicyResponse]
+    RollbackPolicy: _grpc.UnaryUnaryMultiCallable[_policy_service_pb2.RollbackPolicyRequest, _policy_service_pb2.RollbackPolicyResponse]
+    """Makes the revision active that was so before. FAILED_PRECONDITION, reason NO_PREVIOUS_REVISION, where there is none."""
+
+@_typing.type_check_only
+class PolicyServiceAsyncStub(PolicyServiceStub):
+    """Keeps policies. The built-in `policies/conversation` and `policies/memory` can be read and used by every tenant."""
+
+    def __init__(self, channel: _aio.Channel) -> None: ...
+    RegisterPolicyRevision: _aio.UnaryUnaryMultiCallable[_policy_service_pb2.RegisterPolicyRevisionRequest, _policy_service_pb2.RegisterPolicyRevisionResponse]  # type: ignore[assignment]
+    """Stores an immutable revision, named by the hash of its content; an equal one is given back as it was stored first.
+    It decides nothing before it is activated or pinned. INVALID_ARGUMENT, reason POLICY_INVALID, with
+    PolicyDiagnostics, where it has errors.
+    """
+    ValidatePolicy: _aio.UnaryUnaryMultiCallable[_policy_service_pb2.ValidatePolicyRequest, _policy_service_pb2.ValidatePolicyResponse]  # type: ignore[assignment]
+    """Checks a policy and writes nothing. Diagnostics come with OK, errors too."""
+    GetPolicy: _aio.UnaryUnaryMultiCallable[_policy_service_pb2.GetPolicyRequest, _policy_service_pb2.GetPolicyResponse]  # type: ignore[assignment]
+    """Gives a policy with its active revision, or with the revision that is named. Another tenant's is NOT_FOUND."""
+    ListPolicies: _aio.UnaryUnaryMultiCallable[_policy_service_pb2.ListPoliciesRequest, _policy_service_pb2.ListPoliciesResponse]  # type: ignore[assignment]
+    """Lists a tenant's policies by id."""
+    ListPolicyRevisions: _aio.UnaryUnaryMultiCallable[_policy_service_pb2.ListPolicyRevisionsRequest, _policy_service_pb2.ListPolicyRevisionsResponse]  # type: ignore[assignment]
+    """Lists the revisions of a policy, newest first."""
+    ActivatePolicyRevision: _aio.UnaryUnaryMultiCallable[_policy_service_pb2.ActivatePolicyRevisionRequest, _policy_service_pb2.ActivatePolicyRevisionResponse]  # type: ignore[assignment]
+    """Makes a revision the one that its policy's name stands for, from the next call on."""
+    RollbackPolicy: _aio.UnaryUnaryMultiCallable[_policy_service_pb2.RollbackPolicyRequest, _policy_service_pb2.RollbackPolicyResponse]  # type: ignore[assignment]
     """Makes the revision active that was so before. FAILED_PRECONDITION, reason NO_PREVIOUS_REVISION, where there is none."""
 
 class PolicyServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -41,8 +81,8 @@ class PolicyServiceServicer(metaclass=_abc_1.ABCMeta):
     def RegisterPolicyRevision(
         self,
         request: _policy_service_pb2.RegisterPolicyRevisionRequest,
-        context: _aio.ServicerContext[_policy_service_pb2.RegisterPolicyRevisionRequest, _abc.Awaitable[_policy_service_pb2.RegisterPolicyRevisionResponse]],
-    ) -> _abc.Awaitable[_policy_service_pb2.RegisterPolicyRevisionResponse]:
+        context: _ServicerContext,
+    ) -> _typing.Union[_policy_service_pb2.RegisterPolicyRevisionResponse, _abc.Awaitable[_policy_service_pb2.RegisterPolicyRevisionResponse]]:
         """Stores an immutable revision, named by the hash of its content; an equal one is given back as it was stored first.
         It decides nothing before it is activated or pinned. INVALID_ARGUMENT, reason POLICY_INVALID, with
         PolicyDiagnostics, where it has errors.
@@ -52,48 +92,48 @@ class PolicyServiceServicer(metaclass=_abc_1.ABCMeta):
     def ValidatePolicy(
         self,
         request: _policy_service_pb2.ValidatePolicyRequest,
-        context: _aio.ServicerContext[_policy_service_pb2.ValidatePolicyRequest, _abc.Awaitable[_policy_service_pb2.ValidatePolicyResponse]],
-    ) -> _abc.Awaitable[_policy_service_pb2.ValidatePolicyResponse]:
+        context: _ServicerContext,
+    ) -> _typing.Union[_policy_service_pb2.ValidatePolicyResponse, _abc.Awaitable[_policy_service_pb2.ValidatePolicyResponse]]:
         """Checks a policy and writes nothing. Diagnostics come with OK, errors too."""
 
     @_abc_1.abstractmethod
     def GetPolicy(
         self,
         request: _policy_service_pb2.GetPolicyRequest,
-        context: _aio.ServicerContext[_policy_service_pb2.GetPolicyRequest, _abc.Awaitable[_policy_service_pb2.GetPolicyResponse]],
-    ) -> _abc.Awaitable[_policy_service_pb2.GetPolicyResponse]:
+        context: _ServicerContext,
+    ) -> _typing.Union[_policy_service_pb2.GetPolicyResponse, _abc.Awaitable[_policy_service_pb2.GetPolicyResponse]]:
         """Gives a policy with its active revision, or with the revision that is named. Another tenant's is NOT_FOUND."""
 
     @_abc_1.abstractmethod
     def ListPolicies(
         self,
         request: _policy_service_pb2.ListPoliciesRequest,
-        context: _aio.ServicerContext[_policy_service_pb2.ListPoliciesRequest, _abc.Awaitable[_policy_service_pb2.ListPoliciesResponse]],
-    ) -> _abc.Awaitable[_policy_service_pb2.ListPoliciesResponse]:
+        context: _ServicerContext,
+    ) -> _typing.Union[_policy_service_pb2.ListPoliciesResponse, _abc.Awaitable[_policy_service_pb2.ListPoliciesResponse]]:
         """Lists a tenant's policies by id."""
 
     @_abc_1.abstractmethod
     def ListPolicyRevisions(
         self,
         request: _policy_service_pb2.ListPolicyRevisionsRequest,
-        context: _aio.ServicerContext[_policy_service_pb2.ListPolicyRevisionsRequest, _abc.Awaitable[_policy_service_pb2.ListPolicyRevisionsResponse]],
-    ) -> _abc.Awaitable[_policy_service_pb2.ListPolicyRevisionsResponse]:
+        context: _ServicerContext,
+    ) -> _typing.Union[_policy_service_pb2.ListPolicyRevisionsResponse, _abc.Awaitable[_policy_service_pb2.ListPolicyRevisionsResponse]]:
         """Lists the revisions of a policy, newest first."""
 
     @_abc_1.abstractmethod
     def ActivatePolicyRevision(
         self,
         request: _policy_service_pb2.ActivatePolicyRevisionRequest,
-        context: _aio.ServicerContext[_policy_service_pb2.ActivatePolicyRevisionRequest, _abc.Awaitable[_policy_service_pb2.ActivatePolicyRevisionResponse]],
-    ) -> _abc.Awaitable[_policy_service_pb2.ActivatePolicyRevisionResponse]:
+        context: _ServicerContext,
+    ) -> _typing.Union[_policy_service_pb2.ActivatePolicyRevisionResponse, _abc.Awaitable[_policy_service_pb2.ActivatePolicyRevisionResponse]]:
         """Makes a revision the one that its policy's name stands for, from the next call on."""
 
     @_abc_1.abstractmethod
     def RollbackPolicy(
         self,
         request: _policy_service_pb2.RollbackPolicyRequest,
-        context: _aio.ServicerContext[_policy_service_pb2.RollbackPolicyRequest, _abc.Awaitable[_policy_service_pb2.RollbackPolicyResponse]],
-    ) -> _abc.Awaitable[_policy_service_pb2.RollbackPolicyResponse]:
+        context: _ServicerContext,
+    ) -> _typing.Union[_policy_service_pb2.RollbackPolicyResponse, _abc.Awaitable[_policy_service_pb2.RollbackPolicyResponse]]:
         """Makes the revision active that was so before. FAILED_PRECONDITION, reason NO_PREVIOUS_REVISION, where there is none."""
 
-def add_PolicyServiceServicer_to_server(servicer: PolicyServiceServicer, server: _aio.Server) -> None: ...
+def add_PolicyServiceServicer_to_server(servicer: PolicyServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

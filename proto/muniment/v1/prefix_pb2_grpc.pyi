@@ -7,7 +7,21 @@ from collections import abc as _abc
 from grpc import aio as _aio
 from muniment.v1 import prefix_pb2 as _prefix_pb2
 import abc as _abc_1
+import grpc as _grpc
+import sys
+import typing as _typing
 
+if sys.version_info >= (3, 11):
+    from typing import Self as _Self
+else:
+    from typing_extensions import Self as _Self
+
+_T = _typing.TypeVar("_T")
+
+class _MaybeAsyncIterator(_abc.AsyncIterator[_T], _abc.Iterator[_T], metaclass=_abc_1.ABCMeta): ...
+
+class _ServicerContext(_grpc.ServicerContext, _aio.ServicerContext):  # type: ignore[misc, type-arg]
+    ...
 
 GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
@@ -15,14 +29,31 @@ GRPC_VERSION: str
 class PrefixServiceStub:
     """Registers and lists prefix revisions."""
 
-    def __init__(self, channel: _aio.Channel) -> None: ...
-    RegisterPrefixRevision: _aio.UnaryUnaryMultiCallable[_prefix_pb2.RegisterPrefixRevisionRequest, _prefix_pb2.RegisterPrefixRevisionResponse]
+    @_typing.overload
+    def __new__(cls, channel: _grpc.Channel) -> _Self: ...
+    @_typing.overload
+    def __new__(cls, channel: _aio.Channel) -> PrefixServiceAsyncStub: ...
+    RegisterPrefixRevision: _grpc.UnaryUnaryMultiCallable[_prefix_pb2.RegisterPrefixRevisionRequest, _prefix_pb2.RegisterPrefixRevisionResponse]
     """Stores an immutable revision, named by the hash of its content; an equal one is given back as it was stored first.
     INVALID_ARGUMENT, reason PREFIX_DYNAMIC, where something in it looks as if it changed from call to call.
     """
-    GetPrefixRevision: _aio.UnaryUnaryMultiCallable[_prefix_pb2.GetPrefixRevisionRequest, _prefix_pb2.GetPrefixRevisionResponse]
+    GetPrefixRevision: _grpc.UnaryUnaryMultiCallable[_prefix_pb2.GetPrefixRevisionRequest, _prefix_pb2.GetPrefixRevisionResponse]
     """Gives a revision. Another tenant's is NOT_FOUND, as one that never was."""
-    ListPrefixRevisions: _aio.UnaryUnaryMultiCallable[_prefix_pb2.ListPrefixRevisionsRequest, _prefix_pb2.ListPrefixRevisionsResponse]
+    ListPrefixRevisions: _grpc.UnaryUnaryMultiCallable[_prefix_pb2.ListPrefixRevisionsRequest, _prefix_pb2.ListPrefixRevisionsResponse]
+    """Lists the revisions of a prefix, newest first."""
+
+@_typing.type_check_only
+class PrefixServiceAsyncStub(PrefixServiceStub):
+    """Registers and lists prefix revisions."""
+
+    def __init__(self, channel: _aio.Channel) -> None: ...
+    RegisterPrefixRevision: _aio.UnaryUnaryMultiCallable[_prefix_pb2.RegisterPrefixRevisionRequest, _prefix_pb2.RegisterPrefixRevisionResponse]  # type: ignore[assignment]
+    """Stores an immutable revision, named by the hash of its content; an equal one is given back as it was stored first.
+    INVALID_ARGUMENT, reason PREFIX_DYNAMIC, where something in it looks as if it changed from call to call.
+    """
+    GetPrefixRevision: _aio.UnaryUnaryMultiCallable[_prefix_pb2.GetPrefixRevisionRequest, _prefix_pb2.GetPrefixRevisionResponse]  # type: ignore[assignment]
+    """Gives a revision. Another tenant's is NOT_FOUND, as one that never was."""
+    ListPrefixRevisions: _aio.UnaryUnaryMultiCallable[_prefix_pb2.ListPrefixRevisionsRequest, _prefix_pb2.ListPrefixRevisionsResponse]  # type: ignore[assignment]
     """Lists the revisions of a prefix, newest first."""
 
 class PrefixServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -32,8 +63,8 @@ class PrefixServiceServicer(metaclass=_abc_1.ABCMeta):
     def RegisterPrefixRevision(
         self,
         request: _prefix_pb2.RegisterPrefixRevisionRequest,
-        context: _aio.ServicerContext[_prefix_pb2.RegisterPrefixRevisionRequest, _abc.Awaitable[_prefix_pb2.RegisterPrefixRevisionResponse]],
-    ) -> _abc.Awaitable[_prefix_pb2.RegisterPrefixRevisionResponse]:
+        context: _ServicerContext,
+    ) -> _typing.Union[_prefix_pb2.RegisterPrefixRevisionResponse, _abc.Awaitable[_prefix_pb2.RegisterPrefixRevisionResponse]]:
         """Stores an immutable revision, named by the hash of its content; an equal one is given back as it was stored first.
         INVALID_ARGUMENT, reason PREFIX_DYNAMIC, where something in it looks as if it changed from call to call.
         """
@@ -42,16 +73,16 @@ class PrefixServiceServicer(metaclass=_abc_1.ABCMeta):
     def GetPrefixRevision(
         self,
         request: _prefix_pb2.GetPrefixRevisionRequest,
-        context: _aio.ServicerContext[_prefix_pb2.GetPrefixRevisionRequest, _abc.Awaitable[_prefix_pb2.GetPrefixRevisionResponse]],
-    ) -> _abc.Awaitable[_prefix_pb2.GetPrefixRevisionResponse]:
+        context: _ServicerContext,
+    ) -> _typing.Union[_prefix_pb2.GetPrefixRevisionResponse, _abc.Awaitable[_prefix_pb2.GetPrefixRevisionResponse]]:
         """Gives a revision. Another tenant's is NOT_FOUND, as one that never was."""
 
     @_abc_1.abstractmethod
     def ListPrefixRevisions(
         self,
         request: _prefix_pb2.ListPrefixRevisionsRequest,
-        context: _aio.ServicerContext[_prefix_pb2.ListPrefixRevisionsRequest, _abc.Awaitable[_prefix_pb2.ListPrefixRevisionsResponse]],
-    ) -> _abc.Awaitable[_prefix_pb2.ListPrefixRevisionsResponse]:
+        context: _ServicerContext,
+    ) -> _typing.Union[_prefix_pb2.ListPrefixRevisionsResponse, _abc.Awaitable[_prefix_pb2.ListPrefixRevisionsResponse]]:
         """Lists the revisions of a prefix, newest first."""
 
-def add_PrefixServiceServicer_to_server(servicer: PrefixServiceServicer, server: _aio.Server) -> None: ...
+def add_PrefixServiceServicer_to_server(servicer: PrefixServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

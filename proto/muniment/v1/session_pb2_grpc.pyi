@@ -7,7 +7,21 @@ from collections import abc as _abc
 from grpc import aio as _aio
 from muniment.v1 import session_pb2 as _session_pb2
 import abc as _abc_1
+import grpc as _grpc
+import sys
+import typing as _typing
 
+if sys.version_info >= (3, 11):
+    from typing import Self as _Self
+else:
+    from typing_extensions import Self as _Self
+
+_T = _typing.TypeVar("_T")
+
+class _MaybeAsyncIterator(_abc.AsyncIterator[_T], _abc.Iterator[_T], metaclass=_abc_1.ABCMeta): ...
+
+class _ServicerContext(_grpc.ServicerContext, _aio.ServicerContext):  # type: ignore[misc, type-arg]
+    ...
 
 GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
@@ -15,17 +29,39 @@ GRPC_VERSION: str
 class SessionServiceStub:
     """Keeps the turns and slots of a session, and ends it. A request without `session.session_id` is INVALID_ARGUMENT."""
 
-    def __init__(self, channel: _aio.Channel) -> None: ...
-    RecordTurns: _aio.UnaryUnaryMultiCallable[_session_pb2.RecordTurnsRequest, _session_pb2.RecordTurnsResponse]
+    @_typing.overload
+    def __new__(cls, channel: _grpc.Channel) -> _Self: ...
+    @_typing.overload
+    def __new__(cls, channel: _aio.Channel) -> SessionServiceAsyncStub: ...
+    RecordTurns: _grpc.UnaryUnaryMultiCallable[_session_pb2.RecordTurnsRequest, _session_pb2.RecordTurnsResponse]
     """Stores turns in one atomic batch before it answers: the model's answer, its tool calls, their results. Results set
     slots by the policy's bindings. A known turn id with equal content is skipped, with another it is ALREADY_EXISTS,
     reason TURN_ID_REUSED, and nothing is stored.
     """
-    GetSession: _aio.UnaryUnaryMultiCallable[_session_pb2.GetSessionRequest, _session_pb2.GetSessionResponse]
+    GetSession: _grpc.UnaryUnaryMultiCallable[_session_pb2.GetSessionRequest, _session_pb2.GetSessionResponse]
     """Gives a session's slots and the turns that are kept. A session of which nothing is known is NOT_FOUND."""
-    UpdateSlots: _aio.UnaryUnaryMultiCallable[_session_pb2.UpdateSlotsRequest, _session_pb2.UpdateSlotsResponse]
+    UpdateSlots: _grpc.UnaryUnaryMultiCallable[_session_pb2.UpdateSlotsRequest, _session_pb2.UpdateSlotsResponse]
     """Sets slots by hand. A type, filter key, value or format that the policy does not declare is INVALID_ARGUMENT."""
-    EndSession: _aio.UnaryUnaryMultiCallable[_session_pb2.EndSessionRequest, _session_pb2.EndSessionResponse]
+    EndSession: _grpc.UnaryUnaryMultiCallable[_session_pb2.EndSessionRequest, _session_pb2.EndSessionResponse]
+    """Ends a session: archives its turns where the policy says so, and forgets slots and turns. A session of which nothing
+    is known ends without complaint.
+    """
+
+@_typing.type_check_only
+class SessionServiceAsyncStub(SessionServiceStub):
+    """Keeps the turns and slots of a session, and ends it. A request without `session.session_id` is INVALID_ARGUMENT."""
+
+    def __init__(self, channel: _aio.Channel) -> None: ...
+    RecordTurns: _aio.UnaryUnaryMultiCallable[_session_pb2.RecordTurnsRequest, _session_pb2.RecordTurnsResponse]  # type: ignore[assignment]
+    """Stores turns in one atomic batch before it answers: the model's answer, its tool calls, their results. Results set
+    slots by the policy's bindings. A known turn id with equal content is skipped, with another it is ALREADY_EXISTS,
+    reason TURN_ID_REUSED, and nothing is stored.
+    """
+    GetSession: _aio.UnaryUnaryMultiCallable[_session_pb2.GetSessionRequest, _session_pb2.GetSessionResponse]  # type: ignore[assignment]
+    """Gives a session's slots and the turns that are kept. A session of which nothing is known is NOT_FOUND."""
+    UpdateSlots: _aio.UnaryUnaryMultiCallable[_session_pb2.UpdateSlotsRequest, _session_pb2.UpdateSlotsResponse]  # type: ignore[assignment]
+    """Sets slots by hand. A type, filter key, value or format that the policy does not declare is INVALID_ARGUMENT."""
+    EndSession: _aio.UnaryUnaryMultiCallable[_session_pb2.EndSessionRequest, _session_pb2.EndSessionResponse]  # type: ignore[assignment]
     """Ends a session: archives its turns where the policy says so, and forgets slots and turns. A session of which nothing
     is known ends without complaint.
     """
@@ -37,8 +73,8 @@ class SessionServiceServicer(metaclass=_abc_1.ABCMeta):
     def RecordTurns(
         self,
         request: _session_pb2.RecordTurnsRequest,
-        context: _aio.ServicerContext[_session_pb2.RecordTurnsRequest, _abc.Awaitable[_session_pb2.RecordTurnsResponse]],
-    ) -> _abc.Awaitable[_session_pb2.RecordTurnsResponse]:
+        context: _ServicerContext,
+    ) -> _typing.Union[_session_pb2.RecordTurnsResponse, _abc.Awaitable[_session_pb2.RecordTurnsResponse]]:
         """Stores turns in one atomic batch before it answers: the model's answer, its tool calls, their results. Results set
         slots by the policy's bindings. A known turn id with equal content is skipped, with another it is ALREADY_EXISTS,
         reason TURN_ID_REUSED, and nothing is stored.
@@ -48,26 +84,26 @@ class SessionServiceServicer(metaclass=_abc_1.ABCMeta):
     def GetSession(
         self,
         request: _session_pb2.GetSessionRequest,
-        context: _aio.ServicerContext[_session_pb2.GetSessionRequest, _abc.Awaitable[_session_pb2.GetSessionResponse]],
-    ) -> _abc.Awaitable[_session_pb2.GetSessionResponse]:
+        context: _ServicerContext,
+    ) -> _typing.Union[_session_pb2.GetSessionResponse, _abc.Awaitable[_session_pb2.GetSessionResponse]]:
         """Gives a session's slots and the turns that are kept. A session of which nothing is known is NOT_FOUND."""
 
     @_abc_1.abstractmethod
     def UpdateSlots(
         self,
         request: _session_pb2.UpdateSlotsRequest,
-        context: _aio.ServicerContext[_session_pb2.UpdateSlotsRequest, _abc.Awaitable[_session_pb2.UpdateSlotsResponse]],
-    ) -> _abc.Awaitable[_session_pb2.UpdateSlotsResponse]:
+        context: _ServicerContext,
+    ) -> _typing.Union[_session_pb2.UpdateSlotsResponse, _abc.Awaitable[_session_pb2.UpdateSlotsResponse]]:
         """Sets slots by hand. A type, filter key, value or format that the policy does not declare is INVALID_ARGUMENT."""
 
     @_abc_1.abstractmethod
     def EndSession(
         self,
         request: _session_pb2.EndSessionRequest,
-        context: _aio.ServicerContext[_session_pb2.EndSessionRequest, _abc.Awaitable[_session_pb2.EndSessionResponse]],
-    ) -> _abc.Awaitable[_session_pb2.EndSessionResponse]:
+        context: _ServicerContext,
+    ) -> _typing.Union[_session_pb2.EndSessionResponse, _abc.Awaitable[_session_pb2.EndSessionResponse]]:
         """Ends a session: archives its turns where the policy says so, and forgets slots and turns. A session of which nothing
         is known ends without complaint.
         """
 
-def add_SessionServiceServicer_to_server(servicer: SessionServiceServicer, server: _aio.Server) -> None: ...
+def add_SessionServiceServicer_to_server(servicer: SessionServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

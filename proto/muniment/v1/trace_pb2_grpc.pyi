@@ -7,7 +7,21 @@ from collections import abc as _abc
 from grpc import aio as _aio
 from muniment.v1 import trace_pb2 as _trace_pb2
 import abc as _abc_1
+import grpc as _grpc
+import sys
+import typing as _typing
 
+if sys.version_info >= (3, 11):
+    from typing import Self as _Self
+else:
+    from typing_extensions import Self as _Self
+
+_T = _typing.TypeVar("_T")
+
+class _MaybeAsyncIterator(_abc.AsyncIterator[_T], _abc.Iterator[_T], metaclass=_abc_1.ABCMeta): ...
+
+class _ServicerContext(_grpc.ServicerContext, _aio.ServicerContext):  # type: ignore[misc, type-arg]
+    ...
 
 GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
@@ -15,22 +29,49 @@ GRPC_VERSION: str
 class TraceServiceStub:
     """Answers an auditor's questions. Another tenant's trace is NOT_FOUND, as one that never was."""
 
-    def __init__(self, channel: _aio.Channel) -> None: ...
-    GetTrace: _aio.UnaryUnaryMultiCallable[_trace_pb2.GetTraceRequest, _trace_pb2.GetTraceResponse]
+    @_typing.overload
+    def __new__(cls, channel: _grpc.Channel) -> _Self: ...
+    @_typing.overload
+    def __new__(cls, channel: _aio.Channel) -> TraceServiceAsyncStub: ...
+    GetTrace: _grpc.UnaryUnaryMultiCallable[_trace_pb2.GetTraceRequest, _trace_pb2.GetTraceResponse]
     """Gives a trace whole."""
-    ListTraces: _aio.UnaryUnaryMultiCallable[_trace_pb2.ListTracesRequest, _trace_pb2.ListTracesResponse]
+    ListTraces: _grpc.UnaryUnaryMultiCallable[_trace_pb2.ListTracesRequest, _trace_pb2.ListTracesResponse]
     """Lists traces, newest first."""
-    ExplainItem: _aio.UnaryUnaryMultiCallable[_trace_pb2.ExplainItemRequest, _trace_pb2.ExplainItemResponse]
+    ExplainItem: _grpc.UnaryUnaryMultiCallable[_trace_pb2.ExplainItemRequest, _trace_pb2.ExplainItemResponse]
     """Why: the line of descent of an item of a prompt, and what it won against. An item that is not in the trace is
     NOT_FOUND; for one that was left out, ask ExplainAbsence.
     """
-    ExplainAbsence: _aio.UnaryUnaryMultiCallable[_trace_pb2.ExplainAbsenceRequest, _trace_pb2.ExplainAbsenceResponse]
+    ExplainAbsence: _grpc.UnaryUnaryMultiCallable[_trace_pb2.ExplainAbsenceRequest, _trace_pb2.ExplainAbsenceResponse]
     """Why not: the reason that something is absent from a prompt, and what would have let it in. Recomputed where the
     trace holds only the cut-off.
     """
-    ListAppearances: _aio.UnaryUnaryMultiCallable[_trace_pb2.ListAppearancesRequest, _trace_pb2.ListAppearancesResponse]
+    ListAppearances: _grpc.UnaryUnaryMultiCallable[_trace_pb2.ListAppearancesRequest, _trace_pb2.ListAppearancesResponse]
     """Lists every prompt of a user in which an item appeared, newest first."""
-    ReplayTrace: _aio.UnaryUnaryMultiCallable[_trace_pb2.ReplayTraceRequest, _trace_pb2.ReplayTraceResponse]
+    ReplayTrace: _grpc.UnaryUnaryMultiCallable[_trace_pb2.ReplayTraceRequest, _trace_pb2.ReplayTraceResponse]
+    """Makes the prompt of a trace again from what was recorded, and compares. FAILED_PRECONDITION, reason ERASED, where
+    the content is gone.
+    """
+
+@_typing.type_check_only
+class TraceServiceAsyncStub(TraceServiceStub):
+    """Answers an auditor's questions. Another tenant's trace is NOT_FOUND, as one that never was."""
+
+    def __init__(self, channel: _aio.Channel) -> None: ...
+    GetTrace: _aio.UnaryUnaryMultiCallable[_trace_pb2.GetTraceRequest, _trace_pb2.GetTraceResponse]  # type: ignore[assignment]
+    """Gives a trace whole."""
+    ListTraces: _aio.UnaryUnaryMultiCallable[_trace_pb2.ListTracesRequest, _trace_pb2.ListTracesResponse]  # type: ignore[assignment]
+    """Lists traces, newest first."""
+    ExplainItem: _aio.UnaryUnaryMultiCallable[_trace_pb2.ExplainItemRequest, _trace_pb2.ExplainItemResponse]  # type: ignore[assignment]
+    """Why: the line of descent of an item of a prompt, and what it won against. An item that is not in the trace is
+    NOT_FOUND; for one that was left out, ask ExplainAbsence.
+    """
+    ExplainAbsence: _aio.UnaryUnaryMultiCallable[_trace_pb2.ExplainAbsenceRequest, _trace_pb2.ExplainAbsenceResponse]  # type: ignore[assignment]
+    """Why not: the reason that something is absent from a prompt, and what would have let it in. Recomputed where the
+    trace holds only the cut-off.
+    """
+    ListAppearances: _aio.UnaryUnaryMultiCallable[_trace_pb2.ListAppearancesRequest, _trace_pb2.ListAppearancesResponse]  # type: ignore[assignment]
+    """Lists every prompt of a user in which an item appeared, newest first."""
+    ReplayTrace: _aio.UnaryUnaryMultiCallable[_trace_pb2.ReplayTraceRequest, _trace_pb2.ReplayTraceResponse]  # type: ignore[assignment]
     """Makes the prompt of a trace again from what was recorded, and compares. FAILED_PRECONDITION, reason ERASED, where
     the content is gone.
     """
@@ -42,24 +83,24 @@ class TraceServiceServicer(metaclass=_abc_1.ABCMeta):
     def GetTrace(
         self,
         request: _trace_pb2.GetTraceRequest,
-        context: _aio.ServicerContext[_trace_pb2.GetTraceRequest, _abc.Awaitable[_trace_pb2.GetTraceResponse]],
-    ) -> _abc.Awaitable[_trace_pb2.GetTraceResponse]:
+        context: _ServicerContext,
+    ) -> _typing.Union[_trace_pb2.GetTraceResponse, _abc.Awaitable[_trace_pb2.GetTraceResponse]]:
         """Gives a trace whole."""
 
     @_abc_1.abstractmethod
     def ListTraces(
         self,
         request: _trace_pb2.ListTracesRequest,
-        context: _aio.ServicerContext[_trace_pb2.ListTracesRequest, _abc.Awaitable[_trace_pb2.ListTracesResponse]],
-    ) -> _abc.Awaitable[_trace_pb2.ListTracesResponse]:
+        context: _ServicerContext,
+    ) -> _typing.Union[_trace_pb2.ListTracesResponse, _abc.Awaitable[_trace_pb2.ListTracesResponse]]:
         """Lists traces, newest first."""
 
     @_abc_1.abstractmethod
     def ExplainItem(
         self,
         request: _trace_pb2.ExplainItemRequest,
-        context: _aio.ServicerContext[_trace_pb2.ExplainItemRequest, _abc.Awaitable[_trace_pb2.ExplainItemResponse]],
-    ) -> _abc.Awaitable[_trace_pb2.ExplainItemResponse]:
+        context: _ServicerContext,
+    ) -> _typing.Union[_trace_pb2.ExplainItemResponse, _abc.Awaitable[_trace_pb2.ExplainItemResponse]]:
         """Why: the line of descent of an item of a prompt, and what it won against. An item that is not in the trace is
         NOT_FOUND; for one that was left out, ask ExplainAbsence.
         """
@@ -68,8 +109,8 @@ class TraceServiceServicer(metaclass=_abc_1.ABCMeta):
     def ExplainAbsence(
         self,
         request: _trace_pb2.ExplainAbsenceRequest,
-        context: _aio.ServicerContext[_trace_pb2.ExplainAbsenceRequest, _abc.Awaitable[_trace_pb2.ExplainAbsenceResponse]],
-    ) -> _abc.Awaitable[_trace_pb2.ExplainAbsenceResponse]:
+        context: _ServicerContext,
+    ) -> _typing.Union[_trace_pb2.ExplainAbsenceResponse, _abc.Awaitable[_trace_pb2.ExplainAbsenceResponse]]:
         """Why not: the reason that something is absent from a prompt, and what would have let it in. Recomputed where the
         trace holds only the cut-off.
         """
@@ -78,18 +119,18 @@ class TraceServiceServicer(metaclass=_abc_1.ABCMeta):
     def ListAppearances(
         self,
         request: _trace_pb2.ListAppearancesRequest,
-        context: _aio.ServicerContext[_trace_pb2.ListAppearancesRequest, _abc.Awaitable[_trace_pb2.ListAppearancesResponse]],
-    ) -> _abc.Awaitable[_trace_pb2.ListAppearancesResponse]:
+        context: _ServicerContext,
+    ) -> _typing.Union[_trace_pb2.ListAppearancesResponse, _abc.Awaitable[_trace_pb2.ListAppearancesResponse]]:
         """Lists every prompt of a user in which an item appeared, newest first."""
 
     @_abc_1.abstractmethod
     def ReplayTrace(
         self,
         request: _trace_pb2.ReplayTraceRequest,
-        context: _aio.ServicerContext[_trace_pb2.ReplayTraceRequest, _abc.Awaitable[_trace_pb2.ReplayTraceResponse]],
-    ) -> _abc.Awaitable[_trace_pb2.ReplayTraceResponse]:
+        context: _ServicerContext,
+    ) -> _typing.Union[_trace_pb2.ReplayTraceResponse, _abc.Awaitable[_trace_pb2.ReplayTraceResponse]]:
         """Makes the prompt of a trace again from what was recorded, and compares. FAILED_PRECONDITION, reason ERASED, where
         the content is gone.
         """
 
-def add_TraceServiceServicer_to_server(servicer: TraceServiceServicer, server: _aio.Server) -> None: ...
+def add_TraceServiceServicer_to_server(servicer: TraceServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...
