@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from enum import StrEnum
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -52,8 +53,8 @@ class SourceKind(StrEnum):
     MATERIAL = "MATERIAL"
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+# A prompt has hundreds of spans and sources: a named tuple is made four times faster than a frozen dataclass.
+class Source(NamedTuple):
     """An item's origin. `ref` is the id within its kind: a fact's or excerpt's number, a turn id, a policy field path.
 
     `observe_time` is when the content was seen at its origin, None for texts of the policy and the prefix.
@@ -64,8 +65,7 @@ class Source:
     observe_time: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(NamedTuple):
     """A run of bytes of a part that belongs to one item. Offset and length count UTF-8 bytes of the part's text."""
 
     offset: int
@@ -78,7 +78,9 @@ class Span:
 class Part:
     """A piece of a message made by one section. `text` is what is counted and what the spans cover.
 
-    For a tool call or result, `content` is the call and `text` its counted form (`assemblers.tokens`).
+    For a tool call `text` is the tool's name and after it the arguments' JSON, for a result the name and the result's
+    JSON; each of the two is counted on its own (`assemblers.tokens`). `tokens` are raw ones, without the frame of the
+    message, call or result.
     """
 
     section: SectionKind
@@ -108,7 +110,11 @@ class Breakpoint:
 
 @dataclass(frozen=True, slots=True)
 class SectionReport:
-    """A section's line in the budget report. Tokens are of the model, items are whole or absent."""
+    """A section's line in the budget report. Tokens are of the model, items are whole or absent.
+
+    `used` is what the ceiling bounds: the items. Headings, labels and the frames of messages are in the prompt's `used`
+    only. `ceiling` is the limit where the policy sets none.
+    """
 
     section: SectionKind
     status: SectionStatus
@@ -238,7 +244,7 @@ class Need:
 
 
 class BudgetTooSmall(Exception):
-    """Prefix, question and floors do not fit the limit. Carries the needs per section."""
+    """Prefix, question and floors do not fit the limit. Carries the needs per section, in byte order, all above 0."""
 
     def __init__(self, limit: int, needs: tuple[Need, ...]) -> None:
         self.limit = limit
