@@ -1,7 +1,7 @@
 """Makes stored text safe to show: it stays on its line and can neither open a section nor imitate a token.
 
-The user's own question never passes through here. What comes in is kept beside the trace; what goes out is for
-the model and the auditor, and says visibly where something was replaced.
+The user's own question never passes through here. What comes in is kept beside the trace; what goes out is
+for the model and the auditor, and says visibly where something was replaced.
 """
 
 import re
@@ -20,7 +20,7 @@ _SUSPICIOUS = re.compile(r"[^ -;=?-Z\\^_a-{}]")
 def inline(text: str) -> str:
     """The text as a safe piece of a rendered line: no line break, no blank at either end, in NFC. Idempotent.
 
-    Line breaks and controls become visible escapes (`\\n`, `\\x07`), terminal sequences and invisible characters
+    Line breaks and controls become visible escapes (`\\n`, `\\x07`), terminal sequences and hidden characters
     go, special tokens, tags and Markdown images are made inert. Empty where nothing visible was there.
     """
     if text.isascii() and not _SUSPICIOUS.search(text):

@@ -55,8 +55,8 @@ def strip_hidden(text: str) -> tuple[str, int]:
 def show_breaks(text: str) -> str:
     """The text with each line break written as an escape, `\\n` for the usual ones.
 
-    A backslash of the text stays single, as escaping twice must change nothing: the auditor who needs to tell a
-    written `\\n` from a line break finds the stored text beside the trace.
+    A backslash of the text stays single, as escaping twice must change nothing: the auditor who needs to tell
+    a written `\\n` from a line break finds the stored text beside the trace.
     """
     return LINE_BREAK.sub(lambda match: _BREAK_NAMES.get(match.group()) or _escape(match.group()), text)
 

@@ -1,7 +1,8 @@
 """Takes the power out of text that imitates structure: special tokens, tags, bracketed roles, images, fences.
 
-Characters are replaced or spaced, never taken out, so nothing can be nested to survive. What replaces them has
-no compatibility form, so that folding the result (NFKC) does not bring them back. `x <= 5`, `<3`, `[1]` stay.
+Characters are replaced or spaced, never taken out, so nothing can be nested to survive. What replaces them
+has no compatibility form, so that folding the result (NFKC) does not bring them back. `x <= 5`, `<3`, `[1]`
+stay.
 """
 
 import re
