@@ -7,7 +7,7 @@ from importlib.resources import files
 from typing import Annotated, Literal
 
 import yaml
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from assemblers.tokens import NEUTRAL, UNSCALED, Exactness, Frame
 
@@ -61,7 +61,7 @@ class RuleData(_Data):
     """What holds for the models whose name matches."""
 
     name: str
-    model: Annotated[str, AfterValidator(lambda pattern: re.compile(pattern).pattern)]
+    model: re.Pattern[str]
     provider: tuple[str, ...] = ()
     tokenizer: str
     exactness: Exactness
@@ -74,7 +74,7 @@ class RuleData(_Data):
 
     def matches(self, provider: str, model: str) -> bool:
         """Whether the rule holds for a provider and a model, both normalised."""
-        return (not self.provider or provider in self.provider) and re.search(self.model, model) is not None
+        return (not self.provider or provider in self.provider) and self.model.search(model) is not None
 
 
 class Catalogue(_Data):
