@@ -23,7 +23,7 @@ class IndexUnit:
     no: int
     """Number of the excerpt in the caller's store; unique within the archive."""
     session: int
-    """Ordinal of its session by start time, dense from 0: a later session has a higher one."""
+    """Orders the user's sessions by start time: a later session has a higher one. Gaps are allowed."""
     position: int
     """Place within its session; gaps are allowed."""
     terms: Mapping[str, int]
@@ -37,7 +37,7 @@ class Archive:
     numbers: NDArray[np.int64]
     """Per unit: its ``IndexUnit.no``."""
     sessions: NDArray[np.int64]
-    """Per unit: its session's ordinal, ascending."""
+    """Per unit: its session's ordinal among those that hold units, from 0, ascending."""
     together: tuple[NDArray[np.int64], NDArray[np.int64]]
     """1 where unit ``i`` and the unit one (two) further are of one session, else 0."""
     rows: Mapping[str, int]
@@ -62,16 +62,16 @@ class Archive:
 
 
 def build_archive(units: Sequence[IndexUnit], saturation: Saturation | None = None) -> Archive:
-    """Archive of ``units``, given in any order. Raises ``ValueError`` on a repeated number or place.
+    """Archive of ``units``, given in any order. Raises ``ValueError`` on a repeated number.
 
     ``saturation`` are the constants that worths are prepared for (default: ``Saturation()``); a question may
     still be ranked with others, a little slower.
     """
     ordered = sorted(units, key=lambda unit: (unit.session, unit.position, -unit.no))
     numbers = np.fromiter((unit.no for unit in ordered), np.int64, len(ordered))
-    sessions = np.fromiter((unit.session for unit in ordered), np.int64, len(ordered))
+    given = np.fromiter((unit.session for unit in ordered), np.int64, len(ordered))
+    sessions = np.unique(given, return_inverse=True)[1].astype(np.int64)
     _refuse_repeats(numbers)
-    _refuse_sparse(sessions)
     together = _same_session(sessions, 1), _same_session(sessions, 2)
     vocabulary, counts = _count_by_unit(ordered)
     postings = build_postings((counts, _count_by_session(counts, sessions)), saturation or Saturation())
@@ -84,17 +84,12 @@ def _refuse_repeats(numbers: NDArray[np.int64]) -> None:
     ordered = np.sort(numbers)
     repeated = ordered[1:][ordered[1:] == ordered[:-1]]
     if len(repeated):
-        raise ValueError(f"no {repeated[0]} stands for two units; give each unit of an archive its own number")
-
-
-def _refuse_sparse(sessions: NDArray[np.int64]) -> None:
-    """Ordinals with holes would weigh sessions that do not exist into the idf."""
-    if len(sessions) and (sessions[0] != 0 or (np.diff(sessions) > 1).any()):
-        raise ValueError("session ordinals must be dense from 0; number the sessions that hold units")
+        raise ValueError(f"no {repeated[0]} stands for two units; give each unit its own number")
 
 
 def _same_session(sessions: NDArray[np.int64], distance: int) -> NDArray[np.int64]:
-    return (sessions[distance:] == sessions[:-distance]).astype(np.int64)
+    together: NDArray[np.bool_] = sessions[distance:] == sessions[:-distance]
+    return together.astype(np.int64)
 
 
 def _count_by_unit(units: Sequence[IndexUnit]) -> tuple[Mapping[str, int], Counts]:

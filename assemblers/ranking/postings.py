@@ -109,8 +109,9 @@ def _gather(array: NDArray[_Scalar], spans: Sequence[slice]) -> NDArray[_Scalar]
 def _idf(counts: Counts) -> NDArray[np.float64]:
     """Per row."""
     holding = np.bincount(counts.rows, minlength=counts.row_count)
-    odds = (counts.document_count - holding + 0.5) / (holding + 0.5)
-    return np.round(np.log1p(odds), _IDF_DECIMALS)
+    odds: NDArray[np.float64] = (counts.document_count - holding + 0.5) / (holding + 0.5)
+    idf: NDArray[np.float64] = np.log1p(odds)
+    return idf.round(_IDF_DECIMALS)
 
 
 def _relative_lengths(counts: Counts) -> NDArray[np.float64]:
