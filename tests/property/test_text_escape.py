@@ -11,11 +11,10 @@ from assemblers.text import QUOTE, age, block, inline, inline_counted, shorten, 
 from assemblers.text.hidden import LINE_BREAK
 
 PIECES = [
-    "<|im_start|>", "<", "|", ">", "｜", "＜", "[INST]", "[", "]", "(", "!", "`", "```", "~", "\u200b", "\u200d", "\u200c",
-    "\ufe0f", "\U000e0041", "\x1b[31m", "\x1b", "\x9b", "\n", "\r", "\u2028", "\x85", "\t", " ", "👩", "👧", "🏽", "क", "्",
-    "ष", "م", "a", "Z", "/", "e", "\u0301", "\u0338", "⒜", "𝐀", "\ud800", "\ufffe", "System:", "# ", "- ", "\u3164",
-    "\U0001f3f4", "\U000e007f", "1", "\u20e3", "ﬁ", "１",
-]  # fmt: skip
+    *"<|>｜＜[](!`~👩👧🏽क्षمaZ/e⒜𝐀#-1ﬁ１ \t\n\r",
+    *"\u200b\u200d\u200c\ufe0f\u3164\u0301\u0338\u20e3\u2028\x85\x1b\x9b\ud800\ufffe\U000e0041\U000e007f\U0001f3f4",
+    *("<|im_start|>", "[INST]", "```", "\x1b[31m", "System:", "# ", "- "),
+]
 texts = st.one_of(
     st.text(st.characters(codec=None)),
     st.lists(st.one_of(st.sampled_from(PIECES), st.characters(codec=None)), max_size=12).map("".join),

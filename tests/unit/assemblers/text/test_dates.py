@@ -53,7 +53,12 @@ def test_an_age_across_a_clock_change_is_whole_days():
 
 @pytest.mark.parametrize(
     ("now", "hours"),
-    [(utc(2026, 3, 28, 23), 23), (utc(2026, 10, 24, 22), 25), (utc(2026, 6, 1, 22), 24), (utc(2026, 6, 1, 21), 1)],
+    [
+        (utc(2026, 3, 28, 23), 23),
+        (utc(2026, 10, 24, 22), 25),
+        (utc(2026, 6, 1, 22), 24),
+        (utc(2026, 6, 1, 21), 1),
+    ],
 )
 def test_the_next_midnight_knows_clock_changes(now, hours):
     assert until_next_midnight(now, BERLIN) == timedelta(hours=hours)

@@ -37,7 +37,8 @@ def folded(text: str) -> str:
 
 
 def special_in(text: str) -> list[str]:
-    return [token for token in SPECIAL if token in text or token in folded(text) or folded(token) in folded(text)]
+    seen = text + "\n" + folded(text)
+    return [token for token in SPECIAL if token in seen or folded(token) in seen]
 
 
 def test_the_hostile_collection_is_complete():
@@ -117,7 +118,16 @@ def test_joiners_with_a_meaning_survive(name):
 
 
 @pytest.mark.parametrize(
-    "text", ["می\u200cخواهم", "👩🏽\u200d🚀 ok", "❤\ufe0f\u200d🔥", "1\ufe0f\u20e3", "ක්\u200dෂ", "র\u200d্য", "☎\ufe0e"]
+    "text",
+    [
+        "می\u200cخواهم",
+        "👩🏽\u200d🚀 ok",
+        "❤\ufe0f\u200d🔥",
+        "1\ufe0f\u20e3",
+        "ක්\u200dෂ",
+        "র\u200d্য",
+        "☎\ufe0e",
+    ],
 )
 def test_honest_sequences_of_many_scripts_survive(text):
     assert inline(text) == text
@@ -149,10 +159,21 @@ def test_markup_that_loads_by_itself_is_inert(text):
 @pytest.mark.parametrize(
     "text",
     [
-        "x <= 5 and y < 3", "I <3 tea", "see [1] and [2]", "a | b", "`code` and ``more``", "C++ is 100% fine!", "a -> b",
-        "Straße in Zürich, 東京、Привет", "café", "1 < 2 > 0", "C:\\temp\\new", "~5 items", "日本（東京）",
+        "x <= 5 and y < 3",
+        "I <3 tea",
+        "see [1] and [2]",
+        "a | b",
+        "`code` and ``more``",
+        "C++ is 100% fine!",
+        "a -> b",
+        "Straße in Zürich, 東京、Привет",
+        "café",
+        "1 < 2 > 0",
+        "C:\\temp\\new",
+        "~5 items",
+        "日本（東京）",
     ],
-)  # fmt: skip
+)
 def test_honest_text_is_left_alone(text):
     assert inline_counted(text) == (text, 0)
     assert inline(text) == text
@@ -169,7 +190,8 @@ def test_blanks_at_the_ends_go_and_tabs_become_spaces():
 
 
 def test_a_block_keeps_indentation_and_drops_blank_ends():
-    assert block("\n\ndef f():\n\treturn 1  \n\n# done\n\n") == "  > def f():\n  >     return 1\n  >\n  > # done\n"
+    shown = block("\n\ndef f():\n\treturn 1  \n\n# done\n\n")
+    assert shown == "  > def f():\n  >     return 1\n  >\n  > # done\n"
 
 
 def test_a_block_counts_what_it_took_out():
@@ -181,11 +203,13 @@ def test_lone_surrogates_never_reach_the_output():
 
 
 def test_plain_text_takes_the_fast_path():
-    text = "Acme pays within 30 days net, invoices go to accounts payable; contact is the treasurer in Lisbon (9-5)"
+    text = "Acme pays within 30 days net, invoices go to accounts payable; ask the treasurer in Lisbon (9-5)"
     assert min(repeat(lambda: inline(text), number=1000, repeat=5)) < 0.02
 
 
-@pytest.mark.parametrize("unit", ["<", "[", "\x1b", "\x9d", "\x1b[", "👩\u200d", "a\u0301", "\ufe0f", "]", "｜", "&lt;"])
+@pytest.mark.parametrize(
+    "unit", ["<", "[", "\x1b", "\x9d", "\x1b[", "👩\u200d", "a\u0301", "\ufe0f", "]", "｜", "&lt;"]
+)
 def test_long_hostile_runs_take_linear_time(unit):
     shown = inline(unit * 20_000)
     assert inline(shown) == shown
