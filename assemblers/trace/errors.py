@@ -8,7 +8,7 @@ class TraceError(Exception):
 
 
 class MalformedTrace(TraceError):
-    """Bytes that are not a trace of a known format. `what` names the part that is wrong, never its content."""
+    """Bytes that are not a trace of a known format. `what` names the wrong part, never its content."""
 
     def __init__(self, what: str) -> None:
         self.what = what
@@ -16,11 +16,11 @@ class MalformedTrace(TraceError):
 
 
 class ContentErased(TraceError):
-    """Something that the trace needs is gone for good. `item` names it, such as `fact/5`, or `content` for all."""
+    """Something that the trace needs is gone for good. `item` names it: `fact/5`, or `content` for all."""
 
     def __init__(self, item: str) -> None:
         self.item = item
-        super().__init__(f"{item} was erased: the trace still proves that it was there, but cannot show it again")
+        super().__init__(f"{item} was erased: the trace proves that it was there, and cannot show it again")
 
 
 class UnknownRenderer(TraceError):
@@ -28,7 +28,7 @@ class UnknownRenderer(TraceError):
 
     def __init__(self, version: int) -> None:
         self.version = version
-        super().__init__(f"renderer {version} is not part of this release: replay with the release of the trace")
+        super().__init__(f"renderer {version} is not in this release: replay with the release of the trace")
 
 
 class WrongSurroundings(TraceError):
@@ -36,7 +36,7 @@ class WrongSurroundings(TraceError):
 
     def __init__(self, field: str, recorded: str, given: str) -> None:
         self.field, self.recorded, self.given = field, recorded, given
-        super().__init__(f"{field}: the trace names {recorded!r}, but {given!r} was given; look it up by the name")
+        super().__init__(f"{field}: the trace names {recorded!r}, not {given!r}; look it up by that name")
 
 
 class NotInPrompt(TraceError):

@@ -12,7 +12,7 @@ from assemblers.records import Degradation, Material, SectionKind, SectionStatus
 from assemblers.tokens import Exactness, Frame
 
 RECORD_FORMAT: Final = 1
-"""Version of the record's bytes. A change of layout or of any code table is a new one; old ones stay readable."""
+"""Version of the record's bytes. A change of layout or of a code table is a new one; old ones stay readable."""
 
 RENDERER_VERSION: Final = 1
 """The renderer that this release records. A change of rendering is a new version."""
@@ -20,9 +20,13 @@ RENDERER_VERSION: Final = 1
 SALT_BYTES: Final = 16
 
 
-@dataclass(frozen=True, slots=True)
+# Versions and countings are made once per process and model and compared by identity: so their JSON is cached.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Versions:
-    """The software that made the prompt. `engine` is Muniment's version; the index format is that of ranking."""
+    """The software that made the prompt: Muniment's version, the renderer's, ranking's index format, and those of
+    the libraries by name."""
 
     engine: str
     renderer: int
@@ -30,7 +34,7 @@ class Versions:
     libraries: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Counting:
     """How tokens were counted: vocabulary, factor in permille, exactness, and the frames by format name."""
 
@@ -61,8 +65,8 @@ class Timing:
 class Seals:
     """What ties the record to content outside of the chain; 32 bytes each, worthless without the salts.
 
-    `prompt`: salted SHA-256 of the prompt's digest. `content`: salted SHA-256 of the content's bytes. `evidence`:
-    SHA-256 over the commitments of the candidates among facts and excerpts, in their order.
+    `prompt`: salted SHA-256 of the prompt's digest. `content`: salted SHA-256 of the content's bytes.
+    `evidence`: SHA-256 over the commitments of the candidates among facts and excerpts, in their order.
     """
 
     prompt: bytes
@@ -75,9 +79,9 @@ class TraceRecord:
     """The side of a trace that holds no content.
 
     `user`, `session` and `turn` are keyed by the user's pseudonym, which is not in the record: without its row
-    nobody can link or guess them. Blocks whose refs are texts are encoded without these (they may be ids of foreign
-    systems) and decode with empty ones; `assemblers.trace.replay.with_refs` puts them back from the content.
-    `history` decodes without its query terms for the same reason, `budget` without its notes.
+    nobody can link or guess them. Blocks whose refs are texts are encoded without these (they may be ids of
+    foreign systems) and decode with empty ones; `assemblers.trace.replay.with_refs` puts them back from the
+    content. `history` decodes without its query terms for the same reason, `budget` without its notes.
     """
 
     format: int
@@ -104,21 +108,21 @@ class TraceRecord:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the caller asked for beyond the turn itself. `resolution_json` is canonical JSON or empty; figures are
-    None where the call did not set them."""
+    """What the caller asked for beyond the turn itself. `resolution_json` is canonical JSON or empty; figures
+    are None where the call did not set them."""
 
     policy: str = ""
     provider: str = ""
     model: str = ""
     max_input_tokens: int | None = None
     reserve_output_tokens: int | None = None
-    labels: Mapping[str, str] | None = None
+    labels: tuple[tuple[str, str], ...] = ()
     resolution_json: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class TraceContent:
-    """The side of a trace that can be erased: everything a replay needs that is not stored elsewhere for good.
+    """The side that can be erased: everything a replay needs that is not stored elsewhere for good.
 
     `refs` are those of the blocks with textual refs, in the order of the blocks. Digests are SHA-256 in hex.
     """
