@@ -135,7 +135,9 @@ def _enum(enum: EnumDescriptorProto) -> Iterator[str]:
     yield f"enum {enum.name} {{"
     for value in enum.value:
         yield f"  {value.name} = {value.number};"
-    yield from _ranges((_range(r.start, r.end, 2147483647) for r in enum.reserved_range), list(enum.reserved_name))
+    yield from _ranges(
+        (_range(r.start, r.end, 2147483647) for r in enum.reserved_range), list(enum.reserved_name)
+    )
     yield "}"
 
 

@@ -1,7 +1,7 @@
 """Generate the stubs beside the .proto files, or check that the committed ones equal what would be generated.
 
 `python -m scripts.protos generate` writes; `... check` writes nothing, compares in a temporary folder, and runs buf's
-lint over the same files. Everything works offline: protoc comes with grpcio-tools, buf with buf-bin.
+lint and format over the same files. Everything works offline: protoc comes with grpcio-tools, buf with buf-bin.
 """
 
 import sys
@@ -68,12 +68,15 @@ def write() -> int:
 
 
 def check() -> int:
-    """0 where the stubs are fresh and buf has no complaint."""
+    """0 where the stubs are fresh and buf has nothing to say on style or layout."""
     stale = drift()
     for name in stale:
         print(f"proto/{name}: not what the .proto files give; run `make proto`", file=sys.stderr)
-    lint = run([Path(sys.executable).parent / "buf", "lint"], cwd=ROOT, check=False)
-    return 1 if stale or lint.returncode else 0
+    checks = (["lint"], ["format", "--path", "proto/muniment", "--diff", "--exit-code"])
+    failed = [
+        c for c in checks if run([Path(sys.executable).parent / "buf", *c], cwd=ROOT, check=False).returncode
+    ]
+    return 1 if stale or failed else 0
 
 
 COMMANDS = {"generate": write, "check": check}

@@ -29,7 +29,7 @@ from muniment.v1 import trace_pb2 as muniment_dot_v1_dot_trace__pb2
 from muniment.v1 import types_pb2 as muniment_dot_v1_dot_types__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19muniment/v1/context.proto\x12\x0bmuniment.v1\x1a\x1b\x62uf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x18muniment/v1/prompt.proto\x1a\x17muniment/v1/trace.proto\x1a\x17muniment/v1/types.proto\"\xe5\x04\n\x16\x41ssembleContextRequest\x12\x30\n\x07session\x18\x01 \x01(\x0b\x32\x17.muniment.v1.SessionRefB\x06\xbaH\x03\xc8\x01\x01\x12\'\n\x04turn\x18\x02 \x01(\x0b\x32\x11.muniment.v1.TurnB\x06\xbaH\x03\xc8\x01\x01\x12\x31\n\x08material\x18\x03 \x03(\x0b\x32\x15.muniment.v1.MaterialB\x08\xbaH\x05\x92\x01\x02\x10@\x12\x18\n\x06policy\x18\x04 \x01(\tB\x08\xbaH\x05r\x03(\x80\x08\x12(\n\x05model\x18\x05 \x01(\x0b\x32\x19.muniment.v1.ModelProfile\x12#\n\x06\x62udget\x18\x06 \x01(\x0b\x32\x13.muniment.v1.Budget\x12?\n\x07\x66ormats\x18\x07 \x03(\x0e\x32\x19.muniment.v1.PromptFormatB\x13\xbaH\x10\x92\x01\r\x10\x03\x18\x01\"\x07\x82\x01\x04\x10\x01 \x00\x12%\n\x12\x63\x61ller_breakpoints\x18\x08 \x01(\x05\x42\t\xbaH\x06\x1a\x04\x18\x04(\x00\x12\x1a\n\ttime_zone\x18\t \x01(\tB\x07\xbaH\x04r\x02\x18@\x12\x1f\n\nrequest_id\x18\n \x01(\tB\x0b\xbaH\x08r\x03\xb0\x01\x01\xd8\x01\x01\x12\x15\n\rvalidate_only\x18\x0b \x01(\x08\x12i\n\x06labels\x18\x0c \x03(\x0b\x32/.muniment.v1.AssembleContextRequest.LabelsEntryB(\xbaH%\x9a\x01\"\x10\x10\"\x17r\x15\x32\x13^[a-z0-9_.-]{1,63}$*\x05r\x03\x18\x80\x01\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\xae\x01\n\x08Material\x12\x19\n\x04text\x18\x01 \x01(\tB\x0b\xbaH\x08r\x06\x10\x01(\x80\x80\x10\x12\x17\n\x05title\x18\x02 \x01(\tB\x08\xbaH\x05r\x03\x18\xc8\x01\x12\x1a\n\x06source\x18\x03 \x01(\tB\n\xbaH\x07r\x05\x10\x01(\x80\x04\x12-\n\tread_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12#\n\x11\x64ocument_revision\x18\x05 \x01(\tB\x08\xbaH\x05r\x03\x18\x80\x01\"\xd8\x01\n\x17\x41ssembleContextResponse\x12%\n\x06prompt\x18\x01 \x01(\x0b\x32\x13.muniment.v1.PromptH\x00\x12\x17\n\x0fpolicy_revision\x18\x02 \x01(\t\x12\r\n\x05trace\x18\x03 \x01(\t\x12!\n\x05slots\x18\x04 \x01(\x0b\x32\x12.muniment.v1.Slots\x12.\n\x0c\x64\x65gradations\x18\x05 \x03(\x0b\x32\x18.muniment.v1.Degradation\x12\x10\n\x08warnings\x18\x06 \x03(\tB\t\n\x07outcome\"U\n\x15\x45xplainContextRequest\x12<\n\x07request\x18\x01 \x01(\x0b\x32#.muniment.v1.AssembleContextRequestB\x06\xbaH\x03\xc8\x01\x01\"\xeb\x01\n\x16\x45xplainContextResponse\x12%\n\x06prompt\x18\x01 \x01(\x0b\x32\x13.muniment.v1.PromptH\x00\x12\x17\n\x0fpolicy_revision\x18\x02 \x01(\t\x12!\n\x05trace\x18\x03 \x01(\x0b\x32\x12.muniment.v1.Trace\x12!\n\x05slots\x18\x04 \x01(\x0b\x32\x12.muniment.v1.Slots\x12.\n\x0c\x64\x65gradations\x18\x05 \x03(\x0b\x32\x18.muniment.v1.Degradation\x12\x10\n\x08warnings\x18\x06 \x03(\tB\t\n\x07outcome\"\x9b\x01\n\x12\x43ountTokensRequest\x12\x37\n\ttenant_id\x18\x01 \x01(\tB$\xbaH!r\x1f\x32\x1d^[A-Za-z0-9._:@|+=/-]{1,128}$\x12\x30\n\x05model\x18\x02 \x01(\x0b\x32\x19.muniment.v1.ModelProfileB\x06\xbaH\x03\xc8\x01\x01\x12\x1a\n\x05texts\x18\x03 \x03(\tB\x0b\xbaH\x08\x92\x01\x05\x08\x01\x10\x80\x02\"\x82\x01\n\x13\x43ountTokensResponse\x12\x14\n\x0ctoken_counts\x18\x01 \x03(\x05\x12)\n\texactness\x18\x02 \x01(\x0e\x32\x16.muniment.v1.Exactness\x12\x11\n\ttokenizer\x18\x03 \x01(\t\x12\x17\n\x0f\x66\x61\x63tor_permille\x18\x04 \x01(\x05\"\xda\x01\n\x12ReportUsageRequest\x12\x19\n\x05trace\x18\x01 \x01(\tB\n\xbaH\x07r\x05\x10\x01(\x80\x08\x12\x1d\n\x0cinput_tokens\x18\x02 \x01(\x05\x42\x07\xbaH\x04\x1a\x02 \x00\x12$\n\x13\x63\x61\x63hed_input_tokens\x18\x03 \x01(\x05\x42\x07\xbaH\x04\x1a\x02(\x00\x12#\n\x12\x63\x61\x63he_write_tokens\x18\x04 \x01(\x05\x42\x07\xbaH\x04\x1a\x02(\x00\x12\x1e\n\routput_tokens\x18\x05 \x01(\x05\x42\x07\xbaH\x04\x1a\x02(\x00\x12\x1f\n\nrequest_id\x18\x06 \x01(\tB\x0b\xbaH\x08r\x03\xb0\x01\x01\xd8\x01\x01\"N\n\x13ReportUsageResponse\x12\x1e\n\x16\x65stimated_input_tokens\x18\x01 \x01(\x05\x12\x17\n\x0f\x66\x61\x63tor_permille\x18\x02 \x01(\x05\x32\xed\x02\n\x0e\x43ontextService\x12\\\n\x0f\x41ssembleContext\x12#.muniment.v1.AssembleContextRequest\x1a$.muniment.v1.AssembleContextResponse\x12Y\n\x0e\x45xplainContext\x12\".muniment.v1.ExplainContextRequest\x1a#.muniment.v1.ExplainContextResponse\x12P\n\x0b\x43ountTokens\x12\x1f.muniment.v1.CountTokensRequest\x1a .muniment.v1.CountTokensResponse\x12P\n\x0bReportUsage\x12\x1f.muniment.v1.ReportUsageRequest\x1a .muniment.v1.ReportUsageResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19muniment/v1/context.proto\x12\x0bmuniment.v1\x1a\x1b\x62uf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x18muniment/v1/prompt.proto\x1a\x17muniment/v1/trace.proto\x1a\x17muniment/v1/types.proto\"\xe7\x04\n\x16\x41ssembleContextRequest\x12\x30\n\x07session\x18\x01 \x01(\x0b\x32\x17.muniment.v1.SessionRefB\x06\xbaH\x03\xc8\x01\x01\x12\'\n\x04turn\x18\x02 \x01(\x0b\x32\x11.muniment.v1.TurnB\x06\xbaH\x03\xc8\x01\x01\x12\x31\n\x08material\x18\x03 \x03(\x0b\x32\x15.muniment.v1.MaterialB\x08\xbaH\x05\x92\x01\x02\x10@\x12\x18\n\x06policy\x18\x04 \x01(\tB\x08\xbaH\x05r\x03(\x80\x08\x12(\n\x05model\x18\x05 \x01(\x0b\x32\x19.muniment.v1.ModelProfile\x12#\n\x06\x62udget\x18\x06 \x01(\x0b\x32\x13.muniment.v1.Budget\x12\x41\n\x07\x66ormats\x18\x07 \x03(\x0e\x32\x19.muniment.v1.PromptFormatB\x15\xbaH\x12\x92\x01\x0f\x10\x03\x18\x01\"\t\x82\x01\x06\x18\x01\x18\x02\x18\x03\x12%\n\x12\x63\x61ller_breakpoints\x18\x08 \x01(\x05\x42\t\xbaH\x06\x1a\x04\x18\x04(\x00\x12\x1a\n\ttime_zone\x18\t \x01(\tB\x07\xbaH\x04r\x02\x18@\x12\x1f\n\nrequest_id\x18\n \x01(\tB\x0b\xbaH\x08r\x03\xb0\x01\x01\xd8\x01\x01\x12\x15\n\rvalidate_only\x18\x0b \x01(\x08\x12i\n\x06labels\x18\x0c \x03(\x0b\x32/.muniment.v1.AssembleContextRequest.LabelsEntryB(\xbaH%\x9a\x01\"\x10\x10\"\x17r\x15\x32\x13^[a-z0-9_.-]{1,63}$*\x05r\x03\x18\x80\x01\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\xae\x01\n\x08Material\x12\x19\n\x04text\x18\x01 \x01(\tB\x0b\xbaH\x08r\x06\x10\x01(\x80\x80\x10\x12\x17\n\x05title\x18\x02 \x01(\tB\x08\xbaH\x05r\x03\x18\xc8\x01\x12\x1a\n\x06source\x18\x03 \x01(\tB\n\xbaH\x07r\x05\x10\x01(\x80\x04\x12-\n\tread_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12#\n\x11\x64ocument_revision\x18\x05 \x01(\tB\x08\xbaH\x05r\x03\x18\x80\x01\"\xd8\x01\n\x17\x41ssembleContextResponse\x12%\n\x06prompt\x18\x01 \x01(\x0b\x32\x13.muniment.v1.PromptH\x00\x12\x17\n\x0fpolicy_revision\x18\x02 \x01(\t\x12\r\n\x05trace\x18\x03 \x01(\t\x12!\n\x05slots\x18\x04 \x01(\x0b\x32\x12.muniment.v1.Slots\x12.\n\x0c\x64\x65gradations\x18\x05 \x03(\x0b\x32\x18.muniment.v1.Degradation\x12\x10\n\x08warnings\x18\x06 \x03(\tB\t\n\x07outcome\"U\n\x15\x45xplainContextRequest\x12<\n\x07request\x18\x01 \x01(\x0b\x32#.muniment.v1.AssembleContextRequestB\x06\xbaH\x03\xc8\x01\x01\"\xeb\x01\n\x16\x45xplainContextResponse\x12%\n\x06prompt\x18\x01 \x01(\x0b\x32\x13.muniment.v1.PromptH\x00\x12\x17\n\x0fpolicy_revision\x18\x02 \x01(\t\x12!\n\x05trace\x18\x03 \x01(\x0b\x32\x12.muniment.v1.Trace\x12!\n\x05slots\x18\x04 \x01(\x0b\x32\x12.muniment.v1.Slots\x12.\n\x0c\x64\x65gradations\x18\x05 \x03(\x0b\x32\x18.muniment.v1.Degradation\x12\x10\n\x08warnings\x18\x06 \x03(\tB\t\n\x07outcome\"\x9b\x01\n\x12\x43ountTokensRequest\x12\x37\n\ttenant_id\x18\x01 \x01(\tB$\xbaH!r\x1f\x32\x1d^[A-Za-z0-9._:@|+=/-]{1,128}$\x12\x30\n\x05model\x18\x02 \x01(\x0b\x32\x19.muniment.v1.ModelProfileB\x06\xbaH\x03\xc8\x01\x01\x12\x1a\n\x05texts\x18\x03 \x03(\tB\x0b\xbaH\x08\x92\x01\x05\x08\x01\x10\x80\x02\"\x82\x01\n\x13\x43ountTokensResponse\x12\x14\n\x0ctoken_counts\x18\x01 \x03(\x05\x12)\n\texactness\x18\x02 \x01(\x0e\x32\x16.muniment.v1.Exactness\x12\x11\n\ttokenizer\x18\x03 \x01(\t\x12\x17\n\x0f\x66\x61\x63tor_permille\x18\x04 \x01(\x05\"\xda\x01\n\x12ReportUsageRequest\x12\x19\n\x05trace\x18\x01 \x01(\tB\n\xbaH\x07r\x05\x10\x01(\x80\x08\x12\x1d\n\x0cinput_tokens\x18\x02 \x01(\x05\x42\x07\xbaH\x04\x1a\x02 \x00\x12$\n\x13\x63\x61\x63hed_input_tokens\x18\x03 \x01(\x05\x42\x07\xbaH\x04\x1a\x02(\x00\x12#\n\x12\x63\x61\x63he_write_tokens\x18\x04 \x01(\x05\x42\x07\xbaH\x04\x1a\x02(\x00\x12\x1e\n\routput_tokens\x18\x05 \x01(\x05\x42\x07\xbaH\x04\x1a\x02(\x00\x12\x1f\n\nrequest_id\x18\x06 \x01(\tB\x0b\xbaH\x08r\x03\xb0\x01\x01\xd8\x01\x01\"N\n\x13ReportUsageResponse\x12\x1e\n\x16\x65stimated_input_tokens\x18\x01 \x01(\x05\x12\x17\n\x0f\x66\x61\x63tor_permille\x18\x02 \x01(\x05\x32\xed\x02\n\x0e\x43ontextService\x12\\\n\x0f\x41ssembleContext\x12#.muniment.v1.AssembleContextRequest\x1a$.muniment.v1.AssembleContextResponse\x12Y\n\x0e\x45xplainContext\x12\".muniment.v1.ExplainContextRequest\x1a#.muniment.v1.ExplainContextResponse\x12P\n\x0b\x43ountTokens\x12\x1f.muniment.v1.CountTokensRequest\x1a .muniment.v1.CountTokensResponse\x12P\n\x0bReportUsage\x12\x1f.muniment.v1.ReportUsageRequest\x1a .muniment.v1.ReportUsageResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -47,7 +47,7 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_ASSEMBLECONTEXTREQUEST'].fields_by_name['policy']._loaded_options = None
   _globals['_ASSEMBLECONTEXTREQUEST'].fields_by_name['policy']._serialized_options = b'\272H\005r\003(\200\010'
   _globals['_ASSEMBLECONTEXTREQUEST'].fields_by_name['formats']._loaded_options = None
-  _globals['_ASSEMBLECONTEXTREQUEST'].fields_by_name['formats']._serialized_options = b'\272H\020\222\001\r\020\003\030\001\"\007\202\001\004\020\001 \000'
+  _globals['_ASSEMBLECONTEXTREQUEST'].fields_by_name['formats']._serialized_options = b'\272H\022\222\001\017\020\003\030\001\"\t\202\001\006\030\001\030\002\030\003'
   _globals['_ASSEMBLECONTEXTREQUEST'].fields_by_name['caller_breakpoints']._loaded_options = None
   _globals['_ASSEMBLECONTEXTREQUEST'].fields_by_name['caller_breakpoints']._serialized_options = b'\272H\006\032\004\030\004(\000'
   _globals['_ASSEMBLECONTEXTREQUEST'].fields_by_name['time_zone']._loaded_options = None
@@ -85,25 +85,25 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_REPORTUSAGEREQUEST'].fields_by_name['request_id']._loaded_options = None
   _globals['_REPORTUSAGEREQUEST'].fields_by_name['request_id']._serialized_options = b'\272H\010r\003\260\001\001\330\001\001'
   _globals['_ASSEMBLECONTEXTREQUEST']._serialized_start=181
-  _globals['_ASSEMBLECONTEXTREQUEST']._serialized_end=794
-  _globals['_ASSEMBLECONTEXTREQUEST_LABELSENTRY']._serialized_start=749
-  _globals['_ASSEMBLECONTEXTREQUEST_LABELSENTRY']._serialized_end=794
-  _globals['_MATERIAL']._serialized_start=797
-  _globals['_MATERIAL']._serialized_end=971
-  _globals['_ASSEMBLECONTEXTRESPONSE']._serialized_start=974
-  _globals['_ASSEMBLECONTEXTRESPONSE']._serialized_end=1190
-  _globals['_EXPLAINCONTEXTREQUEST']._serialized_start=1192
-  _globals['_EXPLAINCONTEXTREQUEST']._serialized_end=1277
-  _globals['_EXPLAINCONTEXTRESPONSE']._serialized_start=1280
-  _globals['_EXPLAINCONTEXTRESPONSE']._serialized_end=1515
-  _globals['_COUNTTOKENSREQUEST']._serialized_start=1518
-  _globals['_COUNTTOKENSREQUEST']._serialized_end=1673
-  _globals['_COUNTTOKENSRESPONSE']._serialized_start=1676
-  _globals['_COUNTTOKENSRESPONSE']._serialized_end=1806
-  _globals['_REPORTUSAGEREQUEST']._serialized_start=1809
-  _globals['_REPORTUSAGEREQUEST']._serialized_end=2027
-  _globals['_REPORTUSAGERESPONSE']._serialized_start=2029
-  _globals['_REPORTUSAGERESPONSE']._serialized_end=2107
-  _globals['_CONTEXTSERVICE']._serialized_start=2110
-  _globals['_CONTEXTSERVICE']._serialized_end=2475
+  _globals['_ASSEMBLECONTEXTREQUEST']._serialized_end=796
+  _globals['_ASSEMBLECONTEXTREQUEST_LABELSENTRY']._serialized_start=751
+  _globals['_ASSEMBLECONTEXTREQUEST_LABELSENTRY']._serialized_end=796
+  _globals['_MATERIAL']._serialized_start=799
+  _globals['_MATERIAL']._serialized_end=973
+  _globals['_ASSEMBLECONTEXTRESPONSE']._serialized_start=976
+  _globals['_ASSEMBLECONTEXTRESPONSE']._serialized_end=1192
+  _globals['_EXPLAINCONTEXTREQUEST']._serialized_start=1194
+  _globals['_EXPLAINCONTEXTREQUEST']._serialized_end=1279
+  _globals['_EXPLAINCONTEXTRESPONSE']._serialized_start=1282
+  _globals['_EXPLAINCONTEXTRESPONSE']._serialized_end=1517
+  _globals['_COUNTTOKENSREQUEST']._serialized_start=1520
+  _globals['_COUNTTOKENSREQUEST']._serialized_end=1675
+  _globals['_COUNTTOKENSRESPONSE']._serialized_start=1678
+  _globals['_COUNTTOKENSRESPONSE']._serialized_end=1808
+  _globals['_REPORTUSAGEREQUEST']._serialized_start=1811
+  _globals['_REPORTUSAGEREQUEST']._serialized_end=2029
+  _globals['_REPORTUSAGERESPONSE']._serialized_start=2031
+  _globals['_REPORTUSAGERESPONSE']._serialized_end=2109
+  _globals['_CONTEXTSERVICE']._serialized_start=2112
+  _globals['_CONTEXTSERVICE']._serialized_end=2477
 # @@protoc_insertion_point(module_scope)

@@ -384,7 +384,8 @@ class HistorySection(_message.Message):
     HEADING_FIELD_NUMBER: _builtins.int
     MAX_EXCERPTS_FIELD_NUMBER: _builtins.int
     MIN_SCORE_MICROS_FIELD_NUMBER: _builtins.int
-    NEIGHBOUR_PERMILLE_FIELD_NUMBER: _builtins.int
+    NEAR_PERMILLE_FIELD_NUMBER: _builtins.int
+    FAR_PERMILLE_FIELD_NUMBER: _builtins.int
     SESSION_PERMILLE_FIELD_NUMBER: _builtins.int
     FOCUS_TERMS_FIELD_NUMBER: _builtins.int
     SKIP_CURRENT_SESSION_FIELD_NUMBER: _builtins.int
@@ -394,10 +395,12 @@ class HistorySection(_message.Message):
     """The most excerpts to show. Optional, 40."""
     min_score_micros: _builtins.int
     """The least score to show, in millionths of BM25. Optional, 1."""
-    neighbour_permille: _builtins.int
-    """What an excerpt gains from its neighbours, in thousandths of their score. Optional, 350."""
+    near_permille: _builtins.int
+    """What an excerpt gains from the scores of the excerpts right before and after it, in thousandths. Optional, 400."""
+    far_permille: _builtins.int
+    """What it gains from those two places away, in thousandths. Optional, 200."""
     session_permille: _builtins.int
-    """What an excerpt gains from its session, in thousandths of the session's score. Optional, 800."""
+    """What it gains from the score of its session, in thousandths. Optional, 1200."""
     focus_terms: _builtins.bool
     """Whether the focus's label is searched for too. Optional, true."""
     skip_current_session: _builtins.bool
@@ -408,15 +411,18 @@ class HistorySection(_message.Message):
         heading: _builtins.str | None = ...,
         max_excerpts: _builtins.int | None = ...,
         min_score_micros: _builtins.int | None = ...,
-        neighbour_permille: _builtins.int | None = ...,
+        near_permille: _builtins.int | None = ...,
+        far_permille: _builtins.int | None = ...,
         session_permille: _builtins.int | None = ...,
         focus_terms: _builtins.bool | None = ...,
         skip_current_session: _builtins.bool | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_focus_terms", b"_focus_terms", "_heading", b"_heading", "_max_excerpts", b"_max_excerpts", "_min_score_micros", b"_min_score_micros", "_neighbour_permille", b"_neighbour_permille", "_session_permille", b"_session_permille", "_skip_current_session", b"_skip_current_session", "focus_terms", b"focus_terms", "heading", b"heading", "max_excerpts", b"max_excerpts", "min_score_micros", b"min_score_micros", "neighbour_permille", b"neighbour_permille", "session_permille", b"session_permille", "skip_current_session", b"skip_current_session"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_far_permille", b"_far_permille", "_focus_terms", b"_focus_terms", "_heading", b"_heading", "_max_excerpts", b"_max_excerpts", "_min_score_micros", b"_min_score_micros", "_near_permille", b"_near_permille", "_session_permille", b"_session_permille", "_skip_current_session", b"_skip_current_session", "far_permille", b"far_permille", "focus_terms", b"focus_terms", "heading", b"heading", "max_excerpts", b"max_excerpts", "min_score_micros", b"min_score_micros", "near_permille", b"near_permille", "session_permille", b"session_permille", "skip_current_session", b"skip_current_session"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_focus_terms", b"_focus_terms", "_heading", b"_heading", "_max_excerpts", b"_max_excerpts", "_min_score_micros", b"_min_score_micros", "_neighbour_permille", b"_neighbour_permille", "_session_permille", b"_session_permille", "_skip_current_session", b"_skip_current_session", "focus_terms", b"focus_terms", "heading", b"heading", "max_excerpts", b"max_excerpts", "min_score_micros", b"min_score_micros", "neighbour_permille", b"neighbour_permille", "session_permille", b"session_permille", "skip_current_session", b"skip_current_session"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_far_permille", b"_far_permille", "_focus_terms", b"_focus_terms", "_heading", b"_heading", "_max_excerpts", b"_max_excerpts", "_min_score_micros", b"_min_score_micros", "_near_permille", b"_near_permille", "_session_permille", b"_session_permille", "_skip_current_session", b"_skip_current_session", "far_permille", b"far_permille", "focus_terms", b"focus_terms", "heading", b"heading", "max_excerpts", b"max_excerpts", "min_score_micros", b"min_score_micros", "near_permille", b"near_permille", "session_permille", b"session_permille", "skip_current_session", b"skip_current_session"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__far_permille: _TypeAlias = _typing.Literal["far_permille"]  # noqa: Y015
+    _WhichOneofArgType__far_permille: _TypeAlias = _typing.Literal["_far_permille", b"_far_permille"]  # noqa: Y015
     _WhichOneofReturnType__focus_terms: _TypeAlias = _typing.Literal["focus_terms"]  # noqa: Y015
     _WhichOneofArgType__focus_terms: _TypeAlias = _typing.Literal["_focus_terms", b"_focus_terms"]  # noqa: Y015
     _WhichOneofReturnType__heading: _TypeAlias = _typing.Literal["heading"]  # noqa: Y015
@@ -425,12 +431,14 @@ class HistorySection(_message.Message):
     _WhichOneofArgType__max_excerpts: _TypeAlias = _typing.Literal["_max_excerpts", b"_max_excerpts"]  # noqa: Y015
     _WhichOneofReturnType__min_score_micros: _TypeAlias = _typing.Literal["min_score_micros"]  # noqa: Y015
     _WhichOneofArgType__min_score_micros: _TypeAlias = _typing.Literal["_min_score_micros", b"_min_score_micros"]  # noqa: Y015
-    _WhichOneofReturnType__neighbour_permille: _TypeAlias = _typing.Literal["neighbour_permille"]  # noqa: Y015
-    _WhichOneofArgType__neighbour_permille: _TypeAlias = _typing.Literal["_neighbour_permille", b"_neighbour_permille"]  # noqa: Y015
+    _WhichOneofReturnType__near_permille: _TypeAlias = _typing.Literal["near_permille"]  # noqa: Y015
+    _WhichOneofArgType__near_permille: _TypeAlias = _typing.Literal["_near_permille", b"_near_permille"]  # noqa: Y015
     _WhichOneofReturnType__session_permille: _TypeAlias = _typing.Literal["session_permille"]  # noqa: Y015
     _WhichOneofArgType__session_permille: _TypeAlias = _typing.Literal["_session_permille", b"_session_permille"]  # noqa: Y015
     _WhichOneofReturnType__skip_current_session: _TypeAlias = _typing.Literal["skip_current_session"]  # noqa: Y015
     _WhichOneofArgType__skip_current_session: _TypeAlias = _typing.Literal["_skip_current_session", b"_skip_current_session"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__far_permille) -> _WhichOneofReturnType__far_permille | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__focus_terms) -> _WhichOneofReturnType__focus_terms | None: ...
     @_typing.overload
@@ -440,7 +448,7 @@ class HistorySection(_message.Message):
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__min_score_micros) -> _WhichOneofReturnType__min_score_micros | None: ...
     @_typing.overload
-    def WhichOneof(self, oneof_group: _WhichOneofArgType__neighbour_permille) -> _WhichOneofReturnType__neighbour_permille | None: ...
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__near_permille) -> _WhichOneofReturnType__near_permille | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__session_permille) -> _WhichOneofReturnType__session_permille | None: ...
     @_typing.overload

@@ -410,7 +410,9 @@ Global___BudgetReport: _TypeAlias = BudgetReport  # noqa: Y015
 
 @_typing.final
 class SectionReport(_message.Message):
-    """A section's line of the budget report. Tokens are the model's."""
+    """A section's line of the budget report, in tokens of the model. They are those of its items: headings, labels and the
+    frames of messages are in the whole prompt's `used` only.
+    """
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -431,7 +433,7 @@ class SectionReport(_message.Message):
     ceiling: _builtins.int
     """Tokens it may not pass; the limit itself where the policy sets none."""
     used: _builtins.int
-    """Tokens it has."""
+    """Tokens its items have."""
     included: _builtins.int
     """How many items it has."""
     dropped: _builtins.int

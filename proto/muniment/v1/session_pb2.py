@@ -28,7 +28,7 @@ from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__
 from muniment.v1 import types_pb2 as muniment_dot_v1_dot_types__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19muniment/v1/session.proto\x12\x0bmuniment.v1\x1a\x1b\x62uf/validate/validate.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17muniment/v1/types.proto\"\xc8\x01\n\x12RecordTurnsRequest\x12\x30\n\x07session\x18\x01 \x01(\x0b\x32\x17.muniment.v1.SessionRefB\x06\xbaH\x03\xc8\x01\x01\x12,\n\x05turns\x18\x02 \x03(\x0b\x32\x11.muniment.v1.TurnB\n\xbaH\x07\x92\x01\x04\x08\x01\x10@\x12\x17\n\x05trace\x18\x03 \x01(\tB\x08\xbaH\x05r\x03(\x80\x08\x12\x18\n\x06policy\x18\x04 \x01(\tB\x08\xbaH\x05r\x03(\x80\x08\x12\x1f\n\nrequest_id\x18\x05 \x01(\tB\x0b\xbaH\x08r\x03\xb0\x01\x01\xd8\x01\x01\"i\n\x13RecordTurnsResponse\x12\x16\n\x0erecorded_turns\x18\x01 \x01(\x05\x12\x17\n\x0f\x64uplicate_turns\x18\x02 \x01(\x05\x12!\n\x05slots\x18\x03 \x01(\x0b\x32\x12.muniment.v1.Slots\"\x82\x01\n\x11GetSessionRequest\x12\x30\n\x07session\x18\x01 \x01(\x0b\x32\x17.muniment.v1.SessionRefB\x06\xbaH\x03\xc8\x01\x01\x12\x1d\n\tpage_size\x18\x02 \x01(\x05\x42\n\xbaH\x07\x1a\x05\x18\xf4\x03(\x00\x12\x1c\n\npage_token\x18\x03 \x01(\tB\x08\xbaH\x05r\x03(\x80\x08\"v\n\x12GetSessionResponse\x12%\n\x07session\x18\x01 \x01(\x0b\x32\x14.muniment.v1.Session\x12 \n\x05turns\x18\x02 \x03(\x0b\x32\x11.muniment.v1.Turn\x12\x17\n\x0fnext_page_token\x18\x03 \x01(\t\"\x95\x01\n\x07Session\x12(\n\x07session\x18\x01 \x01(\x0b\x32\x17.muniment.v1.SessionRef\x12!\n\x05slots\x18\x02 \x01(\x0b\x32\x12.muniment.v1.Slots\x12/\n\x0b\x65xpire_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0c\n\x04\x65tag\x18\x04 \x01(\t\"\xf5\x01\n\x12UpdateSlotsRequest\x12\x30\n\x07session\x18\x01 \x01(\x0b\x32\x17.muniment.v1.SessionRefB\x06\xbaH\x03\xc8\x01\x01\x12!\n\x05slots\x18\x02 \x01(\x0b\x32\x12.muniment.v1.Slots\x12\x37\n\x0bupdate_mask\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.FieldMaskB\x06\xbaH\x03\xc8\x01\x01\x12\x18\n\x06policy\x18\x04 \x01(\tB\x08\xbaH\x05r\x03(\x80\x08\x12\x16\n\x04\x65tag\x18\x05 \x01(\tB\x08\xbaH\x05r\x03(\x80\x01\x12\x1f\n\nrequest_id\x18\x06 \x01(\tB\x0b\xbaH\x08r\x03\xb0\x01\x01\xd8\x01\x01\"<\n\x13UpdateSlotsResponse\x12%\n\x07session\x18\x01 \x01(\x0b\x32\x14.muniment.v1.Session\"\x80\x01\n\x11\x45ndSessionRequest\x12\x30\n\x07session\x18\x01 \x01(\x0b\x32\x17.muniment.v1.SessionRefB\x06\xbaH\x03\xc8\x01\x01\x12\x18\n\x06policy\x18\x02 \x01(\tB\x08\xbaH\x05r\x03(\x80\x08\x12\x1f\n\nrequest_id\x18\x03 \x01(\tB\x0b\xbaH\x08r\x03\xb0\x01\x01\xd8\x01\x01\"M\n\x12\x45ndSessionResponse\x12\x13\n\x0b\x65nded_turns\x18\x01 \x01(\x05\x12\x10\n\x08\x61rchived\x18\x02 \x01(\x08\x12\x10\n\x08\x65xcerpts\x18\x03 \x03(\t2\xd2\x02\n\x0eSessionService\x12P\n\x0bRecordTurns\x12\x1f.muniment.v1.RecordTurnsRequest\x1a .muniment.v1.RecordTurnsResponse\x12M\n\nGetSession\x12\x1e.muniment.v1.GetSessionRequest\x1a\x1f.muniment.v1.GetSessionResponse\x12P\n\x0bUpdateSlots\x12\x1f.muniment.v1.UpdateSlotsRequest\x1a .muniment.v1.UpdateSlotsResponse\x12M\n\nEndSession\x12\x1e.muniment.v1.EndSessionRequest\x1a\x1f.muniment.v1.EndSessionResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19muniment/v1/session.proto\x12\x0bmuniment.v1\x1a\x1b\x62uf/validate/validate.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17muniment/v1/types.proto\"\xba\x02\n\x12RecordTurnsRequest\x12\xa1\x01\n\x07session\x18\x01 \x01(\x0b\x32\x17.muniment.v1.SessionRefBw\xbaHt\xba\x01n\n\x1bsession.session_id.required\x12\x38session_id is required for this method: name the session\x1a\x15this.session_id != \'\'\xc8\x01\x01\x12,\n\x05turns\x18\x02 \x03(\x0b\x32\x11.muniment.v1.TurnB\n\xbaH\x07\x92\x01\x04\x08\x01\x10@\x12\x17\n\x05trace\x18\x03 \x01(\tB\x08\xbaH\x05r\x03(\x80\x08\x12\x18\n\x06policy\x18\x04 \x01(\tB\x08\xbaH\x05r\x03(\x80\x08\x12\x1f\n\nrequest_id\x18\x05 \x01(\tB\x0b\xbaH\x08r\x03\xb0\x01\x01\xd8\x01\x01\"i\n\x13RecordTurnsResponse\x12\x16\n\x0erecorded_turns\x18\x01 \x01(\x05\x12\x17\n\x0f\x64uplicate_turns\x18\x02 \x01(\x05\x12!\n\x05slots\x18\x03 \x01(\x0b\x32\x12.muniment.v1.Slots\"\xf4\x01\n\x11GetSessionRequest\x12\xa1\x01\n\x07session\x18\x01 \x01(\x0b\x32\x17.muniment.v1.SessionRefBw\xbaHt\xba\x01n\n\x1bsession.session_id.required\x12\x38session_id is required for this method: name the session\x1a\x15this.session_id != \'\'\xc8\x01\x01\x12\x1d\n\tpage_size\x18\x02 \x01(\x05\x42\n\xbaH\x07\x1a\x05\x18\xf4\x03(\x00\x12\x1c\n\npage_token\x18\x03 \x01(\tB\x08\xbaH\x05r\x03(\x80\x08\"v\n\x12GetSessionResponse\x12%\n\x07session\x18\x01 \x01(\x0b\x32\x14.muniment.v1.Session\x12 \n\x05turns\x18\x02 \x03(\x0b\x32\x11.muniment.v1.Turn\x12\x17\n\x0fnext_page_token\x18\x03 \x01(\t\"\x95\x01\n\x07Session\x12(\n\x07session\x18\x01 \x01(\x0b\x32\x17.muniment.v1.SessionRef\x12!\n\x05slots\x18\x02 \x01(\x0b\x32\x12.muniment.v1.Slots\x12/\n\x0b\x65xpire_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0c\n\x04\x65tag\x18\x04 \x01(\t\"\xe7\x02\n\x12UpdateSlotsRequest\x12\xa1\x01\n\x07session\x18\x01 \x01(\x0b\x32\x17.muniment.v1.SessionRefBw\xbaHt\xba\x01n\n\x1bsession.session_id.required\x12\x38session_id is required for this method: name the session\x1a\x15this.session_id != \'\'\xc8\x01\x01\x12!\n\x05slots\x18\x02 \x01(\x0b\x32\x12.muniment.v1.Slots\x12\x37\n\x0bupdate_mask\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.FieldMaskB\x06\xbaH\x03\xc8\x01\x01\x12\x18\n\x06policy\x18\x04 \x01(\tB\x08\xbaH\x05r\x03(\x80\x08\x12\x16\n\x04\x65tag\x18\x05 \x01(\tB\x08\xbaH\x05r\x03(\x80\x01\x12\x1f\n\nrequest_id\x18\x06 \x01(\tB\x0b\xbaH\x08r\x03\xb0\x01\x01\xd8\x01\x01\"<\n\x13UpdateSlotsResponse\x12%\n\x07session\x18\x01 \x01(\x0b\x32\x14.muniment.v1.Session\"\xf2\x01\n\x11\x45ndSessionRequest\x12\xa1\x01\n\x07session\x18\x01 \x01(\x0b\x32\x17.muniment.v1.SessionRefBw\xbaHt\xba\x01n\n\x1bsession.session_id.required\x12\x38session_id is required for this method: name the session\x1a\x15this.session_id != \'\'\xc8\x01\x01\x12\x18\n\x06policy\x18\x02 \x01(\tB\x08\xbaH\x05r\x03(\x80\x08\x12\x1f\n\nrequest_id\x18\x03 \x01(\tB\x0b\xbaH\x08r\x03\xb0\x01\x01\xd8\x01\x01\"M\n\x12\x45ndSessionResponse\x12\x13\n\x0b\x65nded_turns\x18\x01 \x01(\x05\x12\x10\n\x08\x61rchived\x18\x02 \x01(\x08\x12\x10\n\x08\x65xcerpts\x18\x03 \x03(\t2\xd2\x02\n\x0eSessionService\x12P\n\x0bRecordTurns\x12\x1f.muniment.v1.RecordTurnsRequest\x1a .muniment.v1.RecordTurnsResponse\x12M\n\nGetSession\x12\x1e.muniment.v1.GetSessionRequest\x1a\x1f.muniment.v1.GetSessionResponse\x12P\n\x0bUpdateSlots\x12\x1f.muniment.v1.UpdateSlotsRequest\x1a .muniment.v1.UpdateSlotsResponse\x12M\n\nEndSession\x12\x1e.muniment.v1.EndSessionRequest\x1a\x1f.muniment.v1.EndSessionResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -36,7 +36,7 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'muniment.v1.session_pb2', _
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_RECORDTURNSREQUEST'].fields_by_name['session']._loaded_options = None
-  _globals['_RECORDTURNSREQUEST'].fields_by_name['session']._serialized_options = b'\272H\003\310\001\001'
+  _globals['_RECORDTURNSREQUEST'].fields_by_name['session']._serialized_options = b'\272Ht\272\001n\n\033session.session_id.required\0228session_id is required for this method: name the session\032\025this.session_id != \'\'\310\001\001'
   _globals['_RECORDTURNSREQUEST'].fields_by_name['turns']._loaded_options = None
   _globals['_RECORDTURNSREQUEST'].fields_by_name['turns']._serialized_options = b'\272H\007\222\001\004\010\001\020@'
   _globals['_RECORDTURNSREQUEST'].fields_by_name['trace']._loaded_options = None
@@ -46,13 +46,13 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_RECORDTURNSREQUEST'].fields_by_name['request_id']._loaded_options = None
   _globals['_RECORDTURNSREQUEST'].fields_by_name['request_id']._serialized_options = b'\272H\010r\003\260\001\001\330\001\001'
   _globals['_GETSESSIONREQUEST'].fields_by_name['session']._loaded_options = None
-  _globals['_GETSESSIONREQUEST'].fields_by_name['session']._serialized_options = b'\272H\003\310\001\001'
+  _globals['_GETSESSIONREQUEST'].fields_by_name['session']._serialized_options = b'\272Ht\272\001n\n\033session.session_id.required\0228session_id is required for this method: name the session\032\025this.session_id != \'\'\310\001\001'
   _globals['_GETSESSIONREQUEST'].fields_by_name['page_size']._loaded_options = None
   _globals['_GETSESSIONREQUEST'].fields_by_name['page_size']._serialized_options = b'\272H\007\032\005\030\364\003(\000'
   _globals['_GETSESSIONREQUEST'].fields_by_name['page_token']._loaded_options = None
   _globals['_GETSESSIONREQUEST'].fields_by_name['page_token']._serialized_options = b'\272H\005r\003(\200\010'
   _globals['_UPDATESLOTSREQUEST'].fields_by_name['session']._loaded_options = None
-  _globals['_UPDATESLOTSREQUEST'].fields_by_name['session']._serialized_options = b'\272H\003\310\001\001'
+  _globals['_UPDATESLOTSREQUEST'].fields_by_name['session']._serialized_options = b'\272Ht\272\001n\n\033session.session_id.required\0228session_id is required for this method: name the session\032\025this.session_id != \'\'\310\001\001'
   _globals['_UPDATESLOTSREQUEST'].fields_by_name['update_mask']._loaded_options = None
   _globals['_UPDATESLOTSREQUEST'].fields_by_name['update_mask']._serialized_options = b'\272H\003\310\001\001'
   _globals['_UPDATESLOTSREQUEST'].fields_by_name['policy']._loaded_options = None
@@ -62,29 +62,29 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_UPDATESLOTSREQUEST'].fields_by_name['request_id']._loaded_options = None
   _globals['_UPDATESLOTSREQUEST'].fields_by_name['request_id']._serialized_options = b'\272H\010r\003\260\001\001\330\001\001'
   _globals['_ENDSESSIONREQUEST'].fields_by_name['session']._loaded_options = None
-  _globals['_ENDSESSIONREQUEST'].fields_by_name['session']._serialized_options = b'\272H\003\310\001\001'
+  _globals['_ENDSESSIONREQUEST'].fields_by_name['session']._serialized_options = b'\272Ht\272\001n\n\033session.session_id.required\0228session_id is required for this method: name the session\032\025this.session_id != \'\'\310\001\001'
   _globals['_ENDSESSIONREQUEST'].fields_by_name['policy']._loaded_options = None
   _globals['_ENDSESSIONREQUEST'].fields_by_name['policy']._serialized_options = b'\272H\005r\003(\200\010'
   _globals['_ENDSESSIONREQUEST'].fields_by_name['request_id']._loaded_options = None
   _globals['_ENDSESSIONREQUEST'].fields_by_name['request_id']._serialized_options = b'\272H\010r\003\260\001\001\330\001\001'
   _globals['_RECORDTURNSREQUEST']._serialized_start=164
-  _globals['_RECORDTURNSREQUEST']._serialized_end=364
-  _globals['_RECORDTURNSRESPONSE']._serialized_start=366
-  _globals['_RECORDTURNSRESPONSE']._serialized_end=471
-  _globals['_GETSESSIONREQUEST']._serialized_start=474
-  _globals['_GETSESSIONREQUEST']._serialized_end=604
-  _globals['_GETSESSIONRESPONSE']._serialized_start=606
-  _globals['_GETSESSIONRESPONSE']._serialized_end=724
-  _globals['_SESSION']._serialized_start=727
-  _globals['_SESSION']._serialized_end=876
-  _globals['_UPDATESLOTSREQUEST']._serialized_start=879
-  _globals['_UPDATESLOTSREQUEST']._serialized_end=1124
-  _globals['_UPDATESLOTSRESPONSE']._serialized_start=1126
-  _globals['_UPDATESLOTSRESPONSE']._serialized_end=1186
-  _globals['_ENDSESSIONREQUEST']._serialized_start=1189
-  _globals['_ENDSESSIONREQUEST']._serialized_end=1317
-  _globals['_ENDSESSIONRESPONSE']._serialized_start=1319
-  _globals['_ENDSESSIONRESPONSE']._serialized_end=1396
-  _globals['_SESSIONSERVICE']._serialized_start=1399
-  _globals['_SESSIONSERVICE']._serialized_end=1737
+  _globals['_RECORDTURNSREQUEST']._serialized_end=478
+  _globals['_RECORDTURNSRESPONSE']._serialized_start=480
+  _globals['_RECORDTURNSRESPONSE']._serialized_end=585
+  _globals['_GETSESSIONREQUEST']._serialized_start=588
+  _globals['_GETSESSIONREQUEST']._serialized_end=832
+  _globals['_GETSESSIONRESPONSE']._serialized_start=834
+  _globals['_GETSESSIONRESPONSE']._serialized_end=952
+  _globals['_SESSION']._serialized_start=955
+  _globals['_SESSION']._serialized_end=1104
+  _globals['_UPDATESLOTSREQUEST']._serialized_start=1107
+  _globals['_UPDATESLOTSREQUEST']._serialized_end=1466
+  _globals['_UPDATESLOTSRESPONSE']._serialized_start=1468
+  _globals['_UPDATESLOTSRESPONSE']._serialized_end=1528
+  _globals['_ENDSESSIONREQUEST']._serialized_start=1531
+  _globals['_ENDSESSIONREQUEST']._serialized_end=1773
+  _globals['_ENDSESSIONRESPONSE']._serialized_start=1775
+  _globals['_ENDSESSIONRESPONSE']._serialized_end=1852
+  _globals['_SESSIONSERVICE']._serialized_start=1855
+  _globals['_SESSIONSERVICE']._serialized_end=2193
 # @@protoc_insertion_point(module_scope)

@@ -83,6 +83,8 @@ class Trace(_message.Message):
     POLICY_REVISION_FIELD_NUMBER: _builtins.int
     PREFIX_REVISION_FIELD_NUMBER: _builtins.int
     ENGINE_VERSION_FIELD_NUMBER: _builtins.int
+    RENDERER_VERSION_FIELD_NUMBER: _builtins.int
+    INDEX_FORMAT_FIELD_NUMBER: _builtins.int
     LIBRARIES_FIELD_NUMBER: _builtins.int
     NOW_FIELD_NUMBER: _builtins.int
     TIME_ZONE_FIELD_NUMBER: _builtins.int
@@ -108,6 +110,10 @@ class Trace(_message.Message):
     """The prefix revision, by its resource name. Empty without one."""
     engine_version: _builtins.str
     """The release that assembled."""
+    renderer_version: _builtins.int
+    """The version of the rendering: a change in how anything is written is a new one."""
+    index_format: _builtins.int
+    """The version of the index terms and their ranking."""
     time_zone: _builtins.str
     """The time zone, by its IANA name."""
     prompt_sha256: _builtins.str
@@ -177,6 +183,8 @@ class Trace(_message.Message):
         policy_revision: _builtins.str = ...,
         prefix_revision: _builtins.str = ...,
         engine_version: _builtins.str = ...,
+        renderer_version: _builtins.int = ...,
+        index_format: _builtins.int = ...,
         libraries: _abc.Iterable[Global___LibraryVersion] | None = ...,
         now: _timestamp_pb2.Timestamp | None = ...,
         time_zone: _builtins.str = ...,
@@ -195,7 +203,7 @@ class Trace(_message.Message):
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["history", b"history", "model", b"model", "now", b"now", "seal", b"seal", "session", b"session", "totals", b"totals"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["candidates", b"candidates", "degradations", b"degradations", "engine_version", b"engine_version", "formats", b"formats", "history", b"history", "labels", b"labels", "libraries", b"libraries", "model", b"model", "name", b"name", "now", b"now", "otel_trace_id", b"otel_trace_id", "policy_revision", b"policy_revision", "prefix_revision", b"prefix_revision", "prompt_sha256", b"prompt_sha256", "seal", b"seal", "session", b"session", "time_zone", b"time_zone", "timings", b"timings", "totals", b"totals", "turn_id", b"turn_id", "warnings", b"warnings"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["candidates", b"candidates", "degradations", b"degradations", "engine_version", b"engine_version", "formats", b"formats", "history", b"history", "index_format", b"index_format", "labels", b"labels", "libraries", b"libraries", "model", b"model", "name", b"name", "now", b"now", "otel_trace_id", b"otel_trace_id", "policy_revision", b"policy_revision", "prefix_revision", b"prefix_revision", "prompt_sha256", b"prompt_sha256", "renderer_version", b"renderer_version", "seal", b"seal", "session", b"session", "time_zone", b"time_zone", "timings", b"timings", "totals", b"totals", "turn_id", b"turn_id", "warnings", b"warnings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -357,12 +365,15 @@ class HistorySummary(_message.Message):
     CUTOFF_FIELD_NUMBER: _builtins.int
     ARCHIVE_EPOCH_FIELD_NUMBER: _builtins.int
     QUERY_TERMS_FIELD_NUMBER: _builtins.int
+    ARCHIVE_END_NUMBER_FIELD_NUMBER: _builtins.int
     matched: _builtins.int
     """How many excerpts had any of the terms."""
     cutoff: _builtins.float
     """The score of the last candidate in the trace: what is not listed has less or equal. 0 where all are listed."""
     archive_epoch: _builtins.int
     """The epoch of the archive that was searched."""
+    archive_end_number: _builtins.int
+    """One past the highest number of an excerpt under that epoch: what has this number or a higher one came later."""
     @_builtins.property
     def query_terms(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The terms that were searched by."""
@@ -374,10 +385,11 @@ class HistorySummary(_message.Message):
         cutoff: _builtins.float = ...,
         archive_epoch: _builtins.int = ...,
         query_terms: _abc.Iterable[_builtins.str] | None = ...,
+        archive_end_number: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["archive_epoch", b"archive_epoch", "cutoff", b"cutoff", "matched", b"matched", "query_terms", b"query_terms"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["archive_end_number", b"archive_end_number", "archive_epoch", b"archive_epoch", "cutoff", b"cutoff", "matched", b"matched", "query_terms", b"query_terms"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
