@@ -45,11 +45,3 @@ class NotInPrompt(TraceError):
     def __init__(self, item: str) -> None:
         self.item = item
         super().__init__(f"{item} is not among this prompt's items: ask why it is absent instead")
-
-
-class IsInPrompt(TraceError):
-    """The item is in the prompt after all. `item` is the id under which it can be explained."""
-
-    def __init__(self, item: str) -> None:
-        self.item = item
-        super().__init__(f"{item} is in this prompt: ask why it is there instead")

@@ -108,8 +108,8 @@ class TraceRecord:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the caller asked for beyond the turn itself. `resolution_json` is canonical JSON or empty; figures
-    are None where the call did not set them."""
+    """What the caller asked for beyond the turn itself. Figures are None where the call did not set them;
+    `otel_trace_id` is the hex id of the OpenTelemetry trace of the call, empty without one."""
 
     policy: str = ""
     provider: str = ""
@@ -117,7 +117,7 @@ class Asked:
     max_input_tokens: int | None = None
     reserve_output_tokens: int | None = None
     labels: tuple[tuple[str, str], ...] = ()
-    resolution_json: str = ""
+    otel_trace_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
