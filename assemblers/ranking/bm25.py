@@ -91,7 +91,10 @@ class UnitScore:
 
 
 def rank(archive: Archive, terms: Sequence[str], params: RankParams) -> Ranking:
-    """The best ``params.limit`` units for the distinct ``terms`` of a question (``analysis.query_terms``)."""
+    """The best ``params.limit`` units for the ``terms`` of a question (``analysis.query_terms``).
+
+    A repeated term counts once. No terms, or none that the archive holds, give an empty ranking.
+    """
     legs = _score(archive, terms, params)
     total = legs.total()
     matched = int(np.count_nonzero(total))
@@ -116,7 +119,7 @@ def score_of(archive: Archive, terms: Sequence[str], params: RankParams, unit: i
 
 
 def _score(archive: Archive, terms: Sequence[str], params: RankParams) -> Legs:
-    rows = [archive.rows[term] for term in terms if term in archive.rows]
+    rows = [archive.rows[term] for term in dict.fromkeys(terms) if term in archive.rows]
     scores = archive.postings.scores(rows, params.saturation)
     own, talks = scores[: len(archive)], scores[len(archive) :]
     shares = talks * params.session_permille // _PERMILLE
