@@ -35,16 +35,16 @@ _UNSPACED: Final[str] = (
 )
 """Scripts without spaces between words, and Hangul, whose words carry their particles as suffixes."""
 
-_WORD: Final[str] = rf"[[\p{{L}}\p{{M}}\p{{N}}]--[{_UNSPACED}]]"
-_WORD_START: Final[str] = rf"[[\p{{L}}\p{{N}}]--[{_UNSPACED}]]"
+_PART: Final = regex.compile(
+    rf"[[\p{{L}}\p{{N}}]--[{_UNSPACED}]][[\p{{L}}\p{{M}}\p{{N}}]--[{_UNSPACED}]]*", regex.VERSION1
+)
 # The joiners and the word characters are disjoint sets, so neither can backtrack into the other: linear.
 _TOKEN: Final = regex.compile(
-    rf"{_WORD_START}{_WORD}*(?:[-_./:@']{_WORD}+)*|[[{_UNSPACED}]--\p{{P}}]+", regex.VERSION1
+    rf"{_PART.pattern}(?:[-_./:@']{_PART.pattern})*|[[{_UNSPACED}]--\p{{P}}]+", regex.VERSION1
 )
 _ASCII_TOKEN: Final = re.compile(r"[a-z0-9]+(?:[-_./:@'][a-z0-9]+)*")
 """What ``_TOKEN`` is for ASCII text, eight times as fast."""
 _UNSPACED_RUN: Final = regex.compile(rf"[{_UNSPACED}]", regex.VERSION1)
-_PART: Final = regex.compile(rf"{_WORD}+", regex.VERSION1)
 _SYLLABLE: Final = regex.compile(r"\P{M}\p{M}*|\p{M}+")
 _IGNORABLE: Final = regex.compile(r"\p{Default_Ignorable_Code_Point}+")
 _MARK_RUN: Final = regex.compile(r"(\p{M}{8})\p{M}+")

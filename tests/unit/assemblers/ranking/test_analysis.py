@@ -6,7 +6,8 @@ import unicodedata
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+import regex
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from assemblers.ranking import INDEX_FORMAT, MAX_QUERY_TERMS, analyze, query_terms
@@ -130,10 +131,15 @@ def test_the_index_format_is_pinned_to_the_rules():
 
 
 @given(st.text())
-def test_any_text_gives_clean_terms_and_the_same_whether_composed_or_not(text):
+def test_any_text_gives_terms_without_white_space(text):
     terms = analyze(text)
     assert all(term and not any(c.isspace() for c in term) for term in terms)
     assert query_terms(text) == list(dict.fromkeys(terms))[:MAX_QUERY_TERMS]
+
+
+@given(st.text())
+def test_composed_and_decomposed_spellings_give_the_same_terms(text):
+    assume(not regex.search(r"\p{M}{7}", unicodedata.normalize("NFD", text)))  # longer stacks are cut
     assert analyze(unicodedata.normalize("NFC", text)) == analyze(unicodedata.normalize("NFD", text))
 
 
@@ -171,8 +177,7 @@ def test_a_megabyte_without_a_term_gives_none():
     assert analyze("\u3000\u200d" * (1 << 19)) == []
 
 
-@pytest.mark.parametrize("seed", ["0", "1", "4242"])
-def test_terms_and_ranks_do_not_depend_on_the_hash_seed(seed):
+def test_terms_and_ranks_do_not_depend_on_the_hash_seed():
     program = """
 from assemblers.ranking import *
 texts = ["Ann likes green tea", "Bob drinks tea", "tea for two, 東京で", "green hills", "nothing"]
@@ -182,12 +187,12 @@ print(analyze(" ".join(texts)), ranking.units.tolist(), ranking.scores.tolist(),
 """
     outputs = {
         subprocess.run(
-            [sys.executable, "-c", program],
-            env={**os.environ, "PYTHONHASHSEED": value},
+            [sys.executable, "-X", "utf8", "-c", program],
+            env={**os.environ, "PYTHONHASHSEED": seed},
             cwd=REPOSITORY,
             capture_output=True,
             check=True,
         ).stdout
-        for value in ("7", seed)
+        for seed in ("0", "1", "4242")
     }
     assert len(outputs) == 1

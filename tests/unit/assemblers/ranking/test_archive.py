@@ -67,14 +67,10 @@ def test_a_repeated_number_is_refused_by_name():
 def test_arrays_cannot_be_written_to():
     archive = build_archive([unit(1, 0, 0, tea=1), unit(2, 0, 1, tea=1), unit(3, 0, 2)])
     postings = archive.postings
-    arrays = [archive.numbers, archive.sessions, *archive.together]
-    arrays += [
-        postings.documents,
-        postings.frequencies,
-        postings.idf,
-        postings.relative_lengths,
-        postings.worths,
-    ]
+    arrays = (
+        *(archive.numbers, archive.sessions, *archive.together, postings.documents, postings.frequencies),
+        *(postings.idf, postings.relative_lengths, postings.worths),
+    )
     for array in arrays:
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 0

@@ -21,7 +21,7 @@ WORDS = ["tea", "cup", "rain", "bike", "moon"]
 
 
 def archive_of(*sessions):
-    units = []
+    units: list[IndexUnit] = []
     for session, texts in enumerate(sessions):
         for position, text in enumerate(texts):
             units.append(IndexUnit(len(units), session, position, Counter(analyze(text))))
@@ -45,7 +45,7 @@ def reference_scores(units, terms, params):
     """Score per unit, unit by unit and term by term; `units` in order of session and position."""
     saturation = params.saturation
     documents = [unit.terms for unit in units]
-    sessions = [Counter() for _ in range(max(unit.session for unit in units) + 1)]
+    sessions: list[Counter[str]] = [Counter() for _ in range(max(unit.session for unit in units) + 1)]
     for unit in units:
         sessions[unit.session].update(unit.terms)
     own = [sum(worth(documents, i, term, saturation) for term in terms) for i in range(len(units))]
