@@ -209,8 +209,36 @@ class Conditions:
 
 
 @dataclass(frozen=True, slots=True)
+class RenderedPart:
+    """Where a part or a tool stands in a rendering, so that each of its spans can be found there.
+
+    `index` is the part of message `message`; of a tool, whose `message` is None, its place among the prefix's tools.
+    `pointer` is the JSON Pointer (RFC 6901) of the string that holds the part's text, or of the object that a call,
+    a result or a tool became; "" for TEXT, whose body is one string. `offset` is the part's first byte within that
+    string, in UTF-8 bytes of its decoded form; 0 for an object.
+    """
+
+    message: int | None
+    index: int
+    pointer: str
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """A prompt in one format. Parts without anything visible are in no body, and so not in `parts` either.
+
+    `notes` say in words where the format made something else of a message, such as another role.
+    """
+
+    body: bytes
+    parts: tuple[RenderedPart, ...]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Prompt:
-    """The finished prompt. Digests are SHA-256 in hex; `rendered` holds each requested format's bytes."""
+    """The finished prompt. Digests are SHA-256 in hex; `rendered` holds each requested format."""
 
     messages: tuple[Message, ...]
     prefix: PrefixRevision | None
@@ -219,7 +247,7 @@ class Prompt:
     prefix_sha256: str
     section_sha256: Mapping[SectionKind, str]
     prompt_sha256: str
-    rendered: Mapping[PromptFormat, bytes]
+    rendered: Mapping[PromptFormat, Rendered]
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,7 +285,26 @@ OUTCOMES = tuple(Outcome)
 REASONS = tuple(Reason)
 
 __all__ = [
-    "OUTCOMES", "REASONS", "Assembly", "Breakpoint", "BudgetReport", "BudgetTooSmall", "CandidateBlock", "Conditions",
-    "HistorySummary", "Material", "Message", "Need", "Part", "Prompt", "PromptFormat", "SectionReport", "Source",
-    "SourceKind", "Span", "TurnInput",
+    "OUTCOMES",
+    "REASONS",
+    "Assembly",
+    "Breakpoint",
+    "BudgetReport",
+    "BudgetTooSmall",
+    "CandidateBlock",
+    "Conditions",
+    "HistorySummary",
+    "Material",
+    "Message",
+    "Need",
+    "Part",
+    "Prompt",
+    "PromptFormat",
+    "Rendered",
+    "RenderedPart",
+    "SectionReport",
+    "Source",
+    "SourceKind",
+    "Span",
+    "TurnInput",
 ]
