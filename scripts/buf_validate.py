@@ -1,7 +1,8 @@
 """Write `proto/buf/validate/validate.proto` from the descriptor inside the installed protovalidate.
 
-protovalidate 2 carries the descriptor for its own runtime only, and not the file that protoc and Google's protobuf need.
-Taking it from the wheel keeps the annotations and the engine that reads them of one version, and needs no network.
+protovalidate 2 carries the descriptor for its own runtime only, and not the file that protoc and Google's
+protobuf need. Taking it from the wheel keeps the annotations and the engine that reads them of one version,
+and needs no network. After an upgrade of protovalidate: `python -m scripts.buf_validate && make proto`.
 """
 
 from collections.abc import Iterator
@@ -67,7 +68,7 @@ _LABELS = {
 
 
 def _load() -> tuple[descriptor_pb2.FileDescriptorProto, descriptor_pool.DescriptorPool]:
-    """The file's descriptor with its own extensions resolved, which the default pool may know in another version."""
+    """The file's descriptor with its own extensions resolved, whatever version the default pool holds."""
     pool = descriptor_pool.DescriptorPool()
     for module in (descriptor_pb2, duration_pb2, field_mask_pb2, timestamp_pb2):
         pool.AddSerializedFile(module.DESCRIPTOR.serialized_pb)
@@ -77,16 +78,19 @@ def _load() -> tuple[descriptor_pb2.FileDescriptorProto, descriptor_pool.Descrip
     return kind.FromString(raw), pool  # type: ignore[return-value]  # the same message, from another pool
 
 
+def _option(value: object) -> str:
+    """An option's value as protoc reads it."""
+    if isinstance(value, Message):
+        return "{ " + text_format.MessageToString(value, as_one_line=True) + " }"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
 def _options(options: Message) -> str:
     """The bracketed options of a field, extensions in text format."""
     parts = []
     for field, value in options.ListFields():
         name = f"({field.full_name})" if field.is_extension else field.name
-        if isinstance(value, Message):
-            value = "{ " + text_format.MessageToString(value, as_one_line=True) + " }"
-        elif isinstance(value, bool):
-            value = str(value).lower()
-        parts.append(f"{name} = {value}")
+        parts.append(f"{name} = {_option(value)}")
     return f" [{', '.join(parts)}]" if parts else ""
 
 

@@ -1,7 +1,8 @@
 """Generate the stubs beside the .proto files, or check that the committed ones equal what would be generated.
 
-`python -m scripts.protos generate` writes; `... check` writes nothing, compares in a temporary folder, and runs buf's
-lint and format over the same files. Everything works offline: protoc comes with grpcio-tools, buf with buf-bin.
+`python -m scripts.protos generate` writes; `... check` writes nothing, compares in a temporary folder, and
+runs buf's lint and format over the same files. Everything works offline: protoc comes with grpcio-tools, buf
+with buf-bin.
 """
 
 import sys
