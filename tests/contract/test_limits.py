@@ -2,6 +2,7 @@
 
 import string
 from collections.abc import Iterator
+from typing import Literal
 
 import protovalidate
 import pytest
@@ -40,11 +41,8 @@ ID_CHARACTERS = string.ascii_letters + string.digits + "._:@|+=/-"
 
 def violations(message: Message, field: str) -> list[str]:
     """The ids of the rules of `field` itself that the message breaks; other fields may be empty."""
-    return [
-        v.proto.rule_id
-        for v in protovalidate.collect_violations(message)
-        if [e.field_name for e in v.proto.field.elements] == [field]
-    ]
+    found = [v.proto for v in protovalidate.collect_violations(message)]
+    return [v.rule_id for v in found if v.field and [e.field_name for e in v.field.elements] == [field]]
 
 
 def fields() -> Iterator[FieldDescriptor]:
@@ -60,8 +58,14 @@ def rules(field: FieldDescriptor) -> validate_pb2.FieldRules:
     return field.GetOptions().Extensions[validate_pb2.field]
 
 
+def empty(field: FieldDescriptor) -> Message:
+    """A message of the type that has the field."""
+    assert field.containing_type is not None
+    return message_factory.GetMessageClass(field.containing_type)()
+
+
 def with_value(field: FieldDescriptor, value: object) -> Message:
-    message = message_factory.GetMessageClass(field.containing_type)()
+    message = empty(field)
     if field.is_repeated:
         getattr(message, field.name).extend(value)
     else:
@@ -69,7 +73,7 @@ def with_value(field: FieldDescriptor, value: object) -> Message:
     return message
 
 
-def strings(rule: str) -> list[FieldDescriptor]:
+def strings(rule: Literal["pattern", "max_len", "max_bytes", "min_len"]) -> list[FieldDescriptor]:
     return [
         f
         for f in fields()
@@ -77,13 +81,14 @@ def strings(rule: str) -> list[FieldDescriptor]:
     ]
 
 
-def named(found: list[FieldDescriptor]) -> dict[str, object]:
-    return {"argvalues": found, "ids": [f.full_name.removeprefix("muniment.v1.") for f in found]}
+def each(found: list[FieldDescriptor]) -> pytest.MarkDecorator:
+    """Run a test for each of the fields, under their names."""
+    return pytest.mark.parametrize(
+        "field", found, ids=[f.full_name.removeprefix("muniment.v1.") for f in found]
+    )
 
 
-@pytest.mark.parametrize(
-    "field", **named([f for f in strings("pattern") if rules(f).string.pattern in {ID, ID_OR_EMPTY}])
-)
+@each([f for f in strings("pattern") if rules(f).string.pattern in {ID, ID_OR_EMPTY}])
 def test_ids_have_128_characters_of_a_closed_set(field):
     assert violations(with_value(field, "x" * 128), field.name) == []
     assert violations(with_value(field, ID_CHARACTERS), field.name) == []
@@ -92,7 +97,7 @@ def test_ids_have_128_characters_of_a_closed_set(field):
         assert violations(with_value(field, bad), field.name) == ["string.pattern"], bad
 
 
-@pytest.mark.parametrize("field", **named([f for f in strings("pattern") if rules(f).string.pattern == ID]))
+@each([f for f in strings("pattern") if rules(f).string.pattern == ID])
 def test_required_ids_are_not_empty(field):
     if not field.has_presence:
         assert violations(with_value(field, ""), field.name) == ["string.pattern"]
@@ -100,7 +105,7 @@ def test_required_ids_are_not_empty(field):
         assert set(violations(with_value(field, ""), field.name)) <= {"string.pattern", "required"}
 
 
-@pytest.mark.parametrize("field", **named(strings("max_len")))
+@each(strings("max_len"))
 def test_a_limit_in_characters_counts_characters(field):
     limit = rules(field).string.max_len
     assert violations(with_value(field, "x" * limit), field.name) == []
@@ -108,7 +113,7 @@ def test_a_limit_in_characters_counts_characters(field):
     assert violations(with_value(field, "x" * (limit + 1)), field.name) == ["string.max_len"]
 
 
-@pytest.mark.parametrize("field", **named(strings("max_bytes")))
+@each(strings("max_bytes"))
 def test_a_limit_in_bytes_counts_utf8_bytes(field):
     limit = rules(field).string.max_bytes
     assert violations(with_value(field, "x" * limit), field.name) == []
@@ -116,7 +121,7 @@ def test_a_limit_in_bytes_counts_utf8_bytes(field):
     assert violations(with_value(field, "語" * (limit // 3 + 1)), field.name) == ["string.max_bytes"]
 
 
-@pytest.mark.parametrize("field", **named(strings("min_len")))
+@each(strings("min_len"))
 def test_a_required_text_is_not_empty(field):
     assert "string.min_len" in violations(with_value(field, ""), field.name)
 
@@ -124,7 +129,7 @@ def test_a_required_text_is_not_empty(field):
 INT32S = [f for f in fields() if f.type == FieldDescriptor.TYPE_INT32 and rules(f).HasField("int32")]
 
 
-@pytest.mark.parametrize("field", **named(INT32S))
+@each(INT32S)
 def test_whole_numbers_have_both_ends(field):
     rule = rules(field).int32
     least = rule.gt + 1 if rule.HasField("gt") else rule.gte
@@ -139,7 +144,7 @@ def test_whole_numbers_have_both_ends(field):
 LISTS = [f for f in fields() if f.is_repeated and rules(f).repeated.HasField("max_items")]
 
 
-@pytest.mark.parametrize("field", **named(LISTS))
+@each(LISTS)
 def test_lists_have_an_end(field):
     limit = rules(field).repeated.max_items
     assert "repeated.max_items" not in violations(_list_of(field, limit), field.name)
@@ -147,7 +152,7 @@ def test_lists_have_an_end(field):
 
 
 def _list_of(field: FieldDescriptor, size: int) -> Message:
-    message = message_factory.GetMessageClass(field.containing_type)()
+    message = empty(field)
     for i in range(size):
         if field.type == FieldDescriptor.TYPE_MESSAGE:
             getattr(message, field.name).add()
@@ -213,14 +218,15 @@ def test_a_request_id_is_a_uuid_or_absent(bad):
 
 
 def test_formats_are_known_and_each_once():
-    def broken(*formats: int) -> list[str]:
+    def broken(*formats: types_pb2.PromptFormat.ValueType) -> list[str]:
         request = context_pb2.AssembleContextRequest(session=session(), turn=turn(), formats=formats)
         return [v.proto.rule_id for v in protovalidate.collect_violations(request)]
 
-    assert broken(1, 2, 3) == []
-    assert broken(1, 1) == ["repeated.unique"]
-    assert broken(0) == ["enum.in"]
-    assert broken(99) == ["enum.in"]
+    text, chat = types_pb2.PROMPT_FORMAT_TEXT, types_pb2.PROMPT_FORMAT_OPENAI_CHAT
+    assert broken(text, chat, types_pb2.PROMPT_FORMAT_ANTHROPIC_MESSAGES) == []
+    assert broken(text, text) == ["repeated.unique"]
+    assert broken(types_pb2.PROMPT_FORMAT_UNSPECIFIED) == ["enum.in"]
+    assert broken(types_pb2.PromptFormat.ValueType(99)) == ["enum.in"]
 
 
 def test_labels_are_few_and_short():

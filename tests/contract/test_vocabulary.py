@@ -5,6 +5,7 @@ from enum import Enum
 
 import pytest
 from google.protobuf.descriptor import EnumDescriptor
+from google.protobuf.message import Message
 
 from assemblers import assembly, records, tokens
 from assemblers.policy import model
@@ -46,7 +47,7 @@ def test_fact_states_add_only_expiry_to_what_is_stored():
     assert set(bare_names(fact_pb2.FactState.DESCRIPTOR)) == {s.name for s in records.FactState} | {"EXPIRED"}
 
 
-POLICY = [
+POLICY: list[tuple[type[Message], type]] = [
     (policy_pb2.Policy, model.Policy),
     (policy_pb2.ModelChoice, model.ModelChoice),
     (policy_pb2.DefaultBudget, model.DefaultBudget),
