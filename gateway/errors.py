@@ -1,7 +1,7 @@
-"""The typed errors of the use cases: an outcome, a reason, a message with its remedy. No transport is known here.
+"""The typed errors of the use cases: an outcome, a reason, a message with its remedy. No transport here.
 
-`gateway.server` turns them into `google.rpc.Status`. Messages and metadata go to the client as they are, so nothing
-internal (a path, SQL, an address, another exception's text) and no other tenant's content may be in them.
+`gateway.server` turns them into `google.rpc.Status`. Messages and metadata go to the client as they are, so
+nothing internal (a path, SQL, an address, another exception's text) and no other tenant's content may be in them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -62,14 +62,14 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FieldViolation:
-    """One broken rule. `field` is the proto path (`turn.contents[0].text`), `description` says the rule and remedy."""
+    """One broken rule. `field` is the proto path (`turn.contents[0].text`); `description` names the remedy."""
 
     field: str
     description: str
 
 
 class PolicyDiagnostic(Protocol):
-    """One thing wrong with a policy. `severity` is ERROR or WARNING; line and column count from 1, 0 is unknown."""
+    """One thing wrong with a policy. `severity` is ERROR or WARNING; line and column count from 1 (0: unknown)."""
 
     @property
     def severity(self) -> str: ...
@@ -114,21 +114,25 @@ class InvalidArgument(GatewayError):
         first = self.violations[0]
         more = len(self.violations) - 1
         rest = f" (and {more} more: see the BadRequest detail)" if more else ""
-        super().__init__(reason, f"{first.field}: {first.description}{rest}", metadata or {"field": first.field})
+        super().__init__(
+            reason, f"{first.field}: {first.description}{rest}", metadata or {"field": first.field}
+        )
 
     @classmethod
-    def of(cls, field: str, description: str, reason: Reason = Reason.INVALID_FIELD, **metadata: str) -> "InvalidArgument":
+    def of(
+        cls, field: str, description: str, reason: Reason = Reason.INVALID_FIELD, **metadata: str
+    ) -> "InvalidArgument":
         """One violation; `metadata` is added to the field's name."""
         return cls([FieldViolation(field, description)], reason, {"field": field, **metadata})
 
 
 class MalformedRequest(GatewayError):
-    """The bytes are not the message, or a text is not valid Unicode without NUL. The text is always the same."""
+    """The bytes are not the message, or a text is not valid Unicode without NUL. Always the same text."""
 
     outcome = Outcome.INVALID_ARGUMENT
     text: ClassVar[str] = (
-        "the request is not a well-formed message of this method: encode it from the published .proto files, with "
-        "texts in UTF-8 and without NUL (U+0000)"
+        "the request is not a well-formed message of this method: encode it from the published .proto files, "
+        "with texts in UTF-8 and without NUL (U+0000)"
     )
 
     def __init__(self) -> None:
@@ -196,8 +200,8 @@ class BudgetTooSmall(FailedPrecondition):
         listed = ", ".join(f"{n.section.value} {n.what} {n.tokens}" for n in self.needs)
         super().__init__(
             Reason.BUDGET_TOO_SMALL,
-            f"the required parts need {self.needed_tokens} tokens and the limit is {limit_tokens} ({listed}): raise "
-            "budget.max_input_tokens, shorten the prefix, or lower the floors of the policy",
+            f"the required parts need {self.needed_tokens} tokens and the limit is {limit_tokens} ({listed}): "
+            "raise budget.max_input_tokens, shorten the prefix, or lower the floors of the policy",
             {"limit_tokens": str(limit_tokens), "needed_tokens": str(self.needed_tokens)},
         )
 
@@ -231,7 +235,12 @@ class Unavailable(GatewayError):
     outcome = Outcome.UNAVAILABLE
 
     def __init__(
-        self, reason: Reason, message: str, metadata: Mapping[str, str] | None = None, *, retry_after: float = 1.0
+        self,
+        reason: Reason,
+        message: str,
+        metadata: Mapping[str, str] | None = None,
+        *,
+        retry_after: float = 1.0,
     ) -> None:
         self.retry_after = retry_after
         super().__init__(reason, message, metadata)
@@ -246,8 +255,8 @@ class DeadlineExceeded(GatewayError):
         milliseconds = str(round(deadline_seconds * 1000))
         super().__init__(
             Reason.DEADLINE_EXCEEDED,
-            f"the deadline of {milliseconds} ms passed before the answer was ready: allow more time (at most 10 s); "
-            "a repeat with the same ids is safe",
+            f"the deadline of {milliseconds} ms passed before the answer was ready: allow more time (at most "
+            "10 s); a repeat with the same ids is safe",
             {"deadline_ms": milliseconds},
         )
 

@@ -1,0 +1,81 @@
+"""What a broken field rule is called for the client: the rule in words, and what to send instead."""
+
+from collections.abc import Callable
+from typing import Any
+
+from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescriptor
+from protovalidate import Violation
+
+from gateway.errors import FieldViolation
+
+_ID_CHARACTERS = "[A-Za-z0-9._:@|+=/-]"
+_MOST_VALUES = 20
+
+# Rule values are the figures of the annotations, of the type of their field.
+_TEXTS: dict[str, Callable[[Any], str]] = {
+    "required": lambda _: "is required: set it",
+    "string.min_len": lambda v: f"is too short: give at least {v} characters",
+    "string.max_len": lambda v: f"is too long: give at most {v} characters",
+    "string.min_bytes": lambda v: f"is too short: give at least {v} bytes of UTF-8",
+    "string.max_bytes": lambda v: f"is too long: give at most {v} bytes of UTF-8",
+    "string.uuid": lambda _: "is not a UUID: send a fresh one, such as 3f2b8c1e-9d47-4a60-8e15-7c0d6b9a2f41",
+    "string.uuid_empty": lambda _: (
+        "is empty: send a fresh UUID, and the same one when you repeat the request"
+    ),
+    "bytes.min_len": lambda v: f"is too short: give at least {v} bytes",
+    "bytes.max_len": lambda v: f"is too long: give at most {v} bytes",
+    "repeated.min_items": lambda v: f"has too few items: give at least {v}",
+    "repeated.max_items": lambda v: f"has too many items: give at most {v}",
+    "repeated.unique": lambda _: "holds an item twice: give each once",
+    "map.max_pairs": lambda v: f"has too many entries: give at most {v}",
+}
+
+
+def field_violation(root: Descriptor, violation: Violation) -> FieldViolation:
+    """The violation with the field's path as in the .proto files (`turn.contents[0].text`) and a remedy."""
+    proto = violation.proto
+    elements = list(proto.field.elements) if proto.field is not None else []
+    path = ".".join(element.field_name + _subscript(element.subscript) for element in elements)
+    field = _resolve(root, [element.field_name for element in elements])
+    rule = proto.rule_id.removeprefix("repeated.items.").removeprefix("map.keys.").removeprefix("map.values.")
+    return FieldViolation(path, _describe(rule, violation.rule_value, field, proto.message))
+
+
+def _describe(rule: str, value: object, field: FieldDescriptor | None, message: str) -> str:
+    if field is not None and field.enum_type is not None:
+        return f"is not one of its values: choose {_names(field.enum_type)}"
+    if rule == "string.pattern":
+        return _pattern(str(value))
+    text = _TEXTS.get(rule)
+    return text(value) if text else message
+
+
+def _pattern(pattern: str) -> str:
+    if _ID_CHARACTERS in pattern:
+        length = "1 to 128" if "{1,128}" in pattern else "0 to 128"
+        if pattern in (f"^{_ID_CHARACTERS}{{1,128}}$", f"^{_ID_CHARACTERS}{{0,128}}$"):
+            return f"is not an id: give {length} characters of A-Z a-z 0-9 . _ : @ | + = / -"
+    return f"does not have its form: write it to match {pattern}"
+
+
+def _names(enum: EnumDescriptor) -> str:
+    names = [value.name for value in enum.values if value.number != 0]
+    return ", ".join(names[:_MOST_VALUES])
+
+
+# The subscript is a oneof of index and map keys, in the types of protovalidate's own protobuf runtime.
+def _subscript(subscript: Any) -> str:
+    if subscript is None:
+        return ""
+    key = subscript.value
+    return f'["{key}"]' if isinstance(key, str) else f"[{key}]"
+
+
+def _resolve(root: Descriptor, names: list[str]) -> FieldDescriptor | None:
+    """The descriptor of the last name on the path; None where the path ends in a oneof or at the message itself."""
+    message: Descriptor | None = root
+    field: FieldDescriptor | None = None
+    for name in names:
+        field = message.fields_by_name.get(name) if message is not None else None
+        message = field.message_type if field is not None else None
+    return field
