@@ -20,6 +20,7 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(STAMP) ## install everything into .venv (does nothing when nothing changed)
+	@echo "ready: $(VENV)"
 
 $(STAMP): pyproject.toml constraints.txt
 	@test -n "$(PYTHON)" || { echo "Muniment needs Python 3.11 or newer: install it, or name it with PYTHON=..." >&2; exit 1; }
