@@ -15,8 +15,8 @@ THIRD_PARTY = {"numpy", "snowballstemmer", "regex"}
 # fmt: off
 IMPURE = {
     "asyncio", "atexit", "concurrent", "contextvars", "glob", "http", "io", "locale", "logging", "os",
-    "pathlib", "platform", "random", "secrets", "select", "selectors", "shutil", "signal", "socket", "sqlite3",
-    "ssl", "multiprocessing", "subprocess", "tempfile", "threading", "time", "urllib", "uuid",
+    "pathlib", "platform", "random", "secrets", "select", "selectors", "shutil", "signal", "socket",
+    "sqlite3", "ssl", "multiprocessing", "subprocess", "tempfile", "threading", "time", "urllib", "uuid",
 }
 # fmt: on
 CLOCKS = {"now", "utcnow", "today", "monotonic", "perf_counter"}
