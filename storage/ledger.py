@@ -1,8 +1,8 @@
 """The chain of a tenant's traces: how a record is sealed, and how a change, removal or swap is found.
 
-A seal's hash covers the record and the hash before it, so every record vouches for all earlier ones. What the chain
-alone cannot show is that its end was cut off, or that all of it was written anew: for that a head known from elsewhere
-is given.
+A seal's hash covers the record and the hash before it, so every record vouches for all earlier ones. What the
+chain alone cannot show is that its end was cut off, or that all of it was written anew: for that a head known
+from elsewhere is given.
 """
 
 from __future__ import annotations
@@ -65,8 +65,9 @@ def seal(previous_hash: bytes, sequence: int, record: bytes) -> Seal:
 def verify(records: Iterable[Sealed], after: Seal | None = None, head: Seal | None = None) -> Break | None:
     """The first break of a run of records in chain order, or None where it holds.
 
-    The run begins behind `after` (None: at the chain's beginning). `head` is a seal known from elsewhere; with it,
-    a run that ends earlier or has another hash at its place is a break too. A head before the run says nothing.
+    The run begins behind `after` (None: at the chain's beginning). `head` is a seal known from elsewhere;
+    with it, a run that ends earlier or has another hash at its place is a break too. A head before the run
+    says nothing.
     """
     previous = after or Seal(FIRST_SEQUENCE - 1, GENESIS, GENESIS)
     for sealed in records:
@@ -93,25 +94,23 @@ def _flaw(previous: Seal, sealed: Sealed, head: Seal | None) -> Flaw | None:
 
 
 def fact_content(fact: FactDraft | Fact) -> bytes:
-    """The canonical bytes of what a fact says, to be committed to: all that its writer gave, nothing of its fate."""
+    """The canonical bytes of what a fact says, to be committed to: what its writer gave, not its fate."""
     value = micros(fact.value) if isinstance(fact.value, datetime) else fact.value
-    return write_json(
-        [
-            "muniment/fact/1", fact.subject.kind, fact.subject.id, fact.key, fact.type, value, fact.kind, fact.origin,
-            fact.source, fact.writer, fact.confidence_permille, micros(fact.read_time), micros(fact.expire_time),
-            fact.source_turn,
-        ]
-    ).encode()  # fmt: skip
+    said = [
+        fact.subject.kind, fact.subject.id, fact.key, fact.type, value, fact.kind, fact.origin, fact.source,
+        fact.writer, fact.confidence_permille, micros(fact.read_time), micros(fact.expire_time),
+        fact.source_turn,
+    ]  # fmt: skip
+    return write_json(["muniment/fact/1", *said]).encode()
 
 
 def excerpt_content(session_id: str, session_time: datetime, excerpt: ExcerptDraft | Excerpt) -> bytes:
-    """The canonical bytes of an excerpt, to be committed to. Index terms are not part of it: they follow from it."""
-    return write_json(
-        [
-            "muniment/excerpt/1", session_id, micros(session_time), excerpt.position, excerpt.turn_id,
-            str(excerpt.role), excerpt.speaker, excerpt.text, micros(excerpt.occur_time),
-        ]
-    ).encode()  # fmt: skip
+    """The canonical bytes of an excerpt, to be committed to. Its index terms follow from its text."""
+    said = [
+        session_id, micros(session_time), excerpt.position, excerpt.turn_id, str(excerpt.role),
+        excerpt.speaker, excerpt.text, micros(excerpt.occur_time),
+    ]  # fmt: skip
+    return write_json(["muniment/excerpt/1", *said]).encode()
 
 
 __all__ = [

@@ -42,7 +42,7 @@ def encode_record(record: TraceRecord) -> bytes:
 
 
 def decode_record(data: bytes) -> TraceRecord:
-    """The record of some bytes. Raises `MalformedTrace` for all that `encode_record` would not have written."""
+    """The inverse of `encode_record`. Raises `MalformedTrace` for what it would not have written."""
     view = memoryview(data)
     if bytes(view[:3]) != _MAGIC[:3] or len(view) < 4:
         raise MalformedTrace("it does not begin like a trace")
@@ -64,7 +64,7 @@ def _framed(data: memoryview) -> tuple[memoryview, memoryview]:
 
 
 def _header(record: TraceRecord, lines: list[str]) -> str:
-    """The header's JSON. Its keys stand in order, and there is no white space: one spelling for one record."""
+    """The header's JSON: keys in order and no white space, one spelling for one record."""
     seals = record.seals
     degradations = [f"[{q(d.section)},{q(d.status)},{q(d.reason)}]" for d in record.degradations]
     timings = [f"[{q(t.stage)},{t.micros}]" for t in record.timings]
@@ -76,8 +76,7 @@ def _header(record: TraceRecord, lines: list[str]) -> str:
         f',"seals":["{seals.prompt.hex()}","{seals.content.hex()}","{seals.evidence.hex()}"]'
         f',"session":{q(record.session)},"tenant":{q(record.tenant_id)},"timings":[{",".join(timings)}]'
         f',"trace":{q(record.trace_id)},"turn":{q(record.turn)},"user":{q(record.user)}'
-        f',"versions":{_versions(record.versions)},"zone":{q(record.zone)}}}'
-    )
+        f',"versions":{_versions(record.versions)},"zone":{q(record.zone)}}}' )
 
 
 @lru_cache(maxsize=64)

@@ -27,7 +27,7 @@ _LAST_REASON: Final = len(REASONS) - 1
 
 
 def pack(block: CandidateBlock, columns: list[Column]) -> str:
-    """Append the block's columns to `columns` and return its line of the header. Textual refs are left out."""
+    """Append the block's columns to `columns` and give its line of the header, without textual refs."""
     refs, scores = block.refs, block.scores
     rows, names = len(refs), sorted(scores)
     columns += block.outcomes, block.reasons, block.fields, block.tokens, block.offsets, block.lengths
@@ -44,8 +44,8 @@ def pack(block: CandidateBlock, columns: list[Column]) -> str:
 
 
 def join(head: list[bytes], columns: list[Column], blocks: tuple[CandidateBlock, ...]) -> bytes:
-    """The head and the columns in one run. Raises `ValueError` where a column is not as long or not of the type
-    that its block says, since it would be read back as nonsense."""
+    """The head and the columns in one run. Raises `ValueError` where a column is not as long or not of the
+    type that its block says, since it would be read back as nonsense."""
     if not _LITTLE_ENDIAN:
         columns = [_swapped(column) for column in columns]
     # Arrays lend their bytes to `join` as they lie, several times quicker than through a bytes object each;

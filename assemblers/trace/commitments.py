@@ -1,7 +1,8 @@
 """How a trace is tied to what it must not contain: salted commitments, keyed pseudonyms, digests of evidence.
 
-An unsalted hash of a fact or an id is guessed in microseconds. So each commitment has its own random salt, which
-lies with the content and goes with it, and ids enter a record only keyed by the user's random pseudonym.
+An unsalted hash of a fact or an id is guessed in microseconds. So each commitment has its own random salt,
+which lies with the content and goes with it, and ids enter a record only keyed by the user's random
+pseudonym.
 """
 
 from __future__ import annotations

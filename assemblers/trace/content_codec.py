@@ -1,4 +1,4 @@
-"""The bytes of a trace's content, which lie beside the chain: `MTC`, the format as one byte, and JSON in UTF-8."""
+"""The bytes of a trace's content, beside the chain: `MTC`, the format as one byte, and JSON in UTF-8."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _MAGIC: Final = b"MTC" + bytes([CONTENT_FORMAT])
 
 
 def encode_content(content: TraceContent) -> bytes:
-    """The bytes of a content: equal contents give equal bytes. Raises `UnicodeEncodeError` for lone surrogates."""
+    """The bytes of a content: equal contents give equal bytes."""
     slots_after = None if content.slots_after == content.slots_before else _slots(content.slots_after)
     document = {
         "asked": _asked(content.asked),
@@ -56,7 +56,7 @@ def encode_content(content: TraceContent) -> bytes:
 
 
 def decode_content(data: bytes) -> TraceContent:
-    """The content of some bytes. Raises `MalformedTrace` for all that `encode_content` would not have written."""
+    """The inverse of `encode_content`. Raises `MalformedTrace` for what it would not have written."""
     if data[:3] != _MAGIC[:3] or len(data) < len(_MAGIC):
         raise MalformedTrace("the content does not begin like one")
     if data[3] != CONTENT_FORMAT:
@@ -129,12 +129,15 @@ def _read(node: Node) -> TraceContent:
 
 
 def _read_asked(node: Node) -> Asked:
-    max_input, reserve = node[3].optional(), node[4].optional()
     labels = tuple((item[0].text(), item[1].text()) for item in node[5].items())
     return Asked(
-        node[0].text(), node[1].text(), node[2].text(), max_input and max_input.integer(),
-        reserve and reserve.integer(), labels, node[6].text(),
+        node[0].text(), node[1].text(), node[2].text(), _optional_integer(node[3]),
+        _optional_integer(node[4]), labels, node[6].text(),
     )  # fmt: skip
+
+
+def _optional_integer(node: Node) -> int | None:
+    return None if node.optional() is None else node.integer()
 
 
 def _read_material(node: Node) -> Material:
@@ -168,7 +171,7 @@ def _read_slots(node: Node) -> Slots:
     focus = node[0].optional()
     filters = tuple(_read_filter(item) for item in node[1].items())
     questions = tuple(RecentQuestion(item[0].text(), item[1].text()) for item in node[3].items())
-    return Slots(focus and _read_focus(focus), filters, node[2].text(), questions)
+    return Slots(None if focus is None else _read_focus(focus), filters, node[2].text(), questions)
 
 
 def _read_focus(node: Node) -> Focus:

@@ -12,7 +12,7 @@ from assemblers.records import Degradation, Material, SectionKind, SectionStatus
 from assemblers.tokens import Exactness, Frame
 
 RECORD_FORMAT: Final = 1
-"""Version of the record's bytes. A change of layout or of a code table is a new one; old ones stay readable."""
+"""Version of the record's bytes: a change of layout is a new one, and former ones stay readable."""
 
 RENDERER_VERSION: Final = 1
 """The renderer that this release records. A change of rendering is a new version."""
@@ -20,13 +20,13 @@ RENDERER_VERSION: Final = 1
 SALT_BYTES: Final = 16
 
 
-# Versions and countings are made once per process and model and compared by identity: so their JSON is cached.
+# Versions and countings are made once per process and model, and compared by identity: their JSON is cached.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Versions:
-    """The software that made the prompt: Muniment's version, the renderer's, ranking's index format, and those of
-    the libraries by name."""
+    """The software that made the prompt: Muniment's version, the renderer's, ranking's index format, and
+    those of the libraries by name."""
 
     engine: str
     renderer: int
@@ -78,10 +78,11 @@ class Seals:
 class TraceRecord:
     """The side of a trace that holds no content.
 
-    `user`, `session` and `turn` are keyed by the user's pseudonym, which is not in the record: without its row
-    nobody can link or guess them. Blocks whose refs are texts are encoded without these (they may be ids of
-    foreign systems) and decode with empty ones; `assemblers.trace.replay.with_refs` puts them back from the
-    content. `history` decodes without its query terms for the same reason, `budget` without its notes.
+    `user`, `session` and `turn` are keyed by the user's pseudonym, which is not in the record: without its
+    row nobody can link or guess them. Blocks whose refs are texts are encoded without these (they may be ids
+    of foreign systems) and decode with empty ones; `assemblers.trace.candidates.with_refs` puts them back
+    from the content. `history` decodes without its query terms for the same reason, `budget` without its
+    notes.
     """
 
     format: int

@@ -1,0 +1,224 @@
+"""Replays a trace: from what was recorded back to the inputs of its assembly, and a comparison of the
+prompts."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import tzinfo
+from typing import Final
+
+import numpy as np
+
+from assemblers.assembly import (
+    REASONS,
+    Assembly,
+    CandidateBlock,
+    Conditions,
+    HistorySummary,
+    Int32s,
+    Int64s,
+    SourceKind,
+    TurnInput,
+)
+from assemblers.policy.model import PolicyRevision
+from assemblers.records import (
+    Degradation,
+    Excerpt,
+    Fact,
+    FactState,
+    Material,
+    PrefixRevision,
+    Reason,
+    SectionKind,
+    Slots,
+)
+from assemblers.tokens import ModelTokens, TokenCounter
+from assemblers.trace.candidates import find_block, item_ids, numbers, with_refs
+from assemblers.trace.commitments import commitment
+from assemblers.trace.errors import ContentErased, UnknownRenderer, WrongSurroundings
+from assemblers.trace.record import RENDERER_VERSION, TraceContent, TraceRecord
+
+RENDERERS: Final = frozenset({RENDERER_VERSION})
+"""The versions of the renderer that this release carries."""
+
+_NO_SCORES: Final[Mapping[str, Int64s]] = {}
+
+_STATE: Final[Mapping[Reason, FactState]] = {
+    Reason.SUPERSEDED: FactState.SUPERSEDED,
+    Reason.INVALIDATED: FactState.INVALIDATED,
+    Reason.ERASED: FactState.DELETED,
+}
+"""The states that a fact's reason tells of: its state is judged before anything else, so that all other
+reasons are those of current facts."""
+
+_REFUSED: Final = frozenset(_STATE) | {
+    Reason.EXPIRED,
+    Reason.KEY_NOT_ALLOWED,
+    Reason.LOW_CONFIDENCE,
+    Reason.BELOW_THRESHOLD,
+}
+"""Reasons that keep a candidate from the budget: without it the prompt is the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a record names and does not hold, looked up by those names.
+
+    `facts` and `excerpts` are by number, the user's own; deleted ones are missing or have the state DELETED.
+    """
+
+    policy: PolicyRevision
+    prefix: PrefixRevision | None
+    counter: TokenCounter
+    zone: tzinfo
+    facts: Mapping[int, Fact]
+    excerpts: Mapping[int, Excerpt]
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayInputs:
+    """The inputs of the assembly as they were. `excerpts` are in the order of the candidates, as are
+    `scores`, by leg; None: the section had no candidates recorded."""
+
+    conditions: Conditions
+    turn: TurnInput
+    prefix: PrefixRevision | None
+    facts: tuple[Fact, ...] | None
+    excerpts: tuple[Excerpt, ...] | None
+    scores: Mapping[str, Int64s]
+    history: HistorySummary | None
+    material: tuple[Material, ...]
+    slots: Slots
+    degradations: tuple[Degradation, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Whether a replayed prompt equals the recorded one. `section` and `item_id` name the first difference
+    known: of the sections in byte order by their digests, of the items by their fate and place; empty where
+    identical."""
+
+    recorded_sha256: str
+    replayed_sha256: str
+    section: SectionKind | None = None
+    item_id: str = ""
+
+    @property
+    def identical(self) -> bool:
+        """Whether every byte is the same."""
+        return self.recorded_sha256 == self.replayed_sha256
+
+
+def content_matches(record: TraceRecord, content: TraceContent, content_bytes: bytes) -> bool:
+    """Whether the content is the one that the chained record commits to."""
+    return hmac.compare_digest(record.seals.content, commitment(content.salt, content_bytes))
+
+
+def replay_inputs(record: TraceRecord, content: TraceContent, surroundings: Surroundings) -> ReplayInputs:
+    """The inputs of the recorded assembly.
+
+    Raises `ContentErased` for a fact or excerpt that is gone, `UnknownRenderer` for a rendering that this
+    release does not carry, and `WrongSurroundings` where something else was looked up than the record names.
+    """
+    if record.versions.renderer not in RENDERERS:
+        raise UnknownRenderer(record.versions.renderer)
+    _check_names(record, surroundings)
+    facts, excerpts = find_block(record, SourceKind.FACT), find_block(record, SourceKind.EXCERPT)
+    history = record.history
+    return ReplayInputs(
+        conditions=_conditions(record, surroundings),
+        turn=content.turn,
+        prefix=surroundings.prefix,
+        facts=None if facts is None else _facts(facts, surroundings.facts),
+        excerpts=None if excerpts is None else _excerpts(excerpts, surroundings.excerpts),
+        scores=_NO_SCORES if excerpts is None else excerpts.scores,
+        history=None if history is None else replace(history, query_terms=content.query_terms),
+        material=content.material,
+        slots=content.slots_before,
+        degradations=content.degradations,
+    )
+
+
+def compare(record: TraceRecord, content: TraceContent, replayed: Assembly) -> Comparison:
+    """Compare a replayed assembly with the recorded one, by the digest of the prompt."""
+    recorded, now = content.prompt_sha256, replayed.prompt.prompt_sha256
+    if recorded == now:
+        return Comparison(recorded, now)
+    differing = (
+        kind for kind in SectionKind
+        if content.section_sha256.get(kind) != replayed.prompt.section_sha256.get(kind)
+    )  # fmt: skip
+    section = next(differing, None)
+    item_id = _first_difference(with_refs(record, content), replayed.blocks)
+    return Comparison(recorded, now, section, item_id)
+
+
+def _check_names(record: TraceRecord, given: Surroundings) -> None:
+    names = (
+        ("policy", record.policy, given.policy.name),
+        ("prefix", record.prefix, given.prefix.name if given.prefix else ""),
+        ("tokenizer", record.counting.tokenizer, given.counter.id),
+        ("zone", record.zone, str(given.zone)),
+    )
+    for field, recorded, name in names:
+        if recorded != name:
+            raise WrongSurroundings(field, recorded, name)
+
+
+def _conditions(record: TraceRecord, given: Surroundings) -> Conditions:
+    tokens = model_tokens(record, given.counter)
+    return Conditions(
+        given.policy,
+        record.now,
+        given.zone,
+        tokens,
+        record.budget.limit,
+        record.formats,
+        record.max_breakpoints,
+    )
+
+
+def model_tokens(record: TraceRecord, counter: TokenCounter) -> ModelTokens:
+    """How tokens were counted then."""
+    counting = record.counting
+    return ModelTokens(counter, counting.frames, counting.exactness, counting.factor_permille)
+
+
+def _facts(block: CandidateBlock, known: Mapping[int, Fact]) -> tuple[Fact, ...]:
+    found = []
+    for number, code in zip(numbers(block), block.reasons.tolist(), strict=True):
+        fact, reason = known.get(number), REASONS[code]
+        if fact is None or fact.state is FactState.DELETED:
+            if reason not in _REFUSED:
+                raise ContentErased(f"{block.item_prefix}{number}")
+            if fact is not None:
+                found.append(fact)
+        else:
+            found.append(replace(fact, state=_STATE.get(reason, FactState.CURRENT)))
+    return tuple(found)
+
+
+def _excerpts(block: CandidateBlock, known: Mapping[int, Excerpt]) -> tuple[Excerpt, ...]:
+    missing = next((number for number in numbers(block) if number not in known), None)
+    if missing is not None:
+        raise ContentErased(f"{block.item_prefix}{missing}")
+    return tuple(known[number] for number in numbers(block))
+
+
+def _first_difference(recorded: Sequence[CandidateBlock], replayed: Sequence[CandidateBlock]) -> str:
+    """The first item whose fate or place is another, in the order of the recorded blocks."""
+    now = {block.section: _fates(block) for block in replayed}
+    for block in recorded:
+        others = now.get(block.section, {})
+        for item_id, fate in _fates(block).items():
+            if others.get(item_id) != fate:
+                return item_id
+    return ""
+
+
+def _fates(block: CandidateBlock) -> dict[str, tuple[int, ...]]:
+    columns: tuple[Int32s | np.ndarray[tuple[int], np.dtype[np.uint8]], ...]
+    columns = (block.outcomes, block.tokens, block.offsets, block.lengths)
+    return dict(zip(item_ids(block), zip(*(column.tolist() for column in columns), strict=True), strict=True))
