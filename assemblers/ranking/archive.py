@@ -9,11 +9,15 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, count
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assemblers.ranking.postings import Counts, Postings, Saturation, build_postings
+
+_GAPS: Final[int] = 2
+"""As many as neighbours count on one side."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +42,8 @@ class Archive:
     """Per unit: its ``IndexUnit.no``."""
     sessions: NDArray[np.int64]
     """Per unit: its session's ordinal among those that hold units, from 0, ascending."""
-    together: tuple[NDArray[np.int64], NDArray[np.int64]]
-    """1 where unit ``i`` and the unit one (two) further are of one session, else 0."""
+    slots: NDArray[np.int64]
+    """Per unit: its place in a row where two gaps stand between sessions; neighbours are found beside it."""
     rows: Mapping[str, int]
     """Term to its row in ``postings``."""
     postings: Postings
@@ -52,7 +56,7 @@ class Archive:
     def nbytes(self) -> int:
         """Bytes held, for a cache that is bounded in size: arrays exactly, the vocabulary by estimate."""
         vocabulary = sys.getsizeof(self.rows) + sum(map(sys.getsizeof, self.rows))
-        arrays = (self.numbers, self.sessions, *self.together)
+        arrays = (self.numbers, self.sessions, self.slots)
         return sum(array.nbytes for array in arrays) + vocabulary + self.postings.nbytes
 
     def index_of(self, number: int) -> int | None:
@@ -72,12 +76,12 @@ def build_archive(units: Sequence[IndexUnit], saturation: Saturation | None = No
     given = np.fromiter((unit.session for unit in ordered), np.int64, len(ordered))
     sessions = np.unique(given, return_inverse=True)[1].astype(np.int64)
     _refuse_repeats(numbers)
-    together = _same_session(sessions, 1), _same_session(sessions, 2)
+    slots = np.arange(len(ordered)) + _GAPS * sessions
     vocabulary, counts = _count_by_unit(ordered)
     postings = build_postings((counts, _count_by_session(counts, sessions)), saturation or Saturation())
-    for array in (numbers, sessions, *together):
+    for array in (numbers, sessions, slots):
         array.setflags(write=False)
-    return Archive(numbers, sessions, together, vocabulary, postings)
+    return Archive(numbers, sessions, slots, vocabulary, postings)
 
 
 def _refuse_repeats(numbers: NDArray[np.int64]) -> None:
@@ -85,11 +89,6 @@ def _refuse_repeats(numbers: NDArray[np.int64]) -> None:
     repeated = ordered[1:][ordered[1:] == ordered[:-1]]
     if len(repeated):
         raise ValueError(f"no {repeated[0]} stands for two units; give each unit its own number")
-
-
-def _same_session(sessions: NDArray[np.int64], distance: int) -> NDArray[np.int64]:
-    together: NDArray[np.bool_] = sessions[distance:] == sessions[:-distance]
-    return together.astype(np.int64)
 
 
 def _count_by_unit(units: Sequence[IndexUnit]) -> tuple[Mapping[str, int], Counts]:

@@ -127,13 +127,13 @@ def _score(archive: Archive, terms: Sequence[str], params: RankParams) -> Legs:
 
 
 def _neighbours(own: NDArray[np.int64], archive: Archive, params: RankParams) -> NDArray[np.int64]:
-    """Weighted scores of the units beside each unit. What lies in another session counts as nothing."""
-    sums = np.zeros_like(own)
-    weights = (params.near_permille, params.far_permille)
-    for distance, permille, together in zip((1, 2), weights, archive.together, strict=True):
-        weighted = together * permille
-        sums[distance:] += own[:-distance] * weighted
-        sums[:-distance] += own[distance:] * weighted
+    """Weighted scores of the units beside each unit. Gaps part the sessions, so no sum reaches across."""
+    slots = archive.slots
+    row = np.zeros(slots[-1] + 5 if len(slots) else 4, np.int64)
+    row[2:-2][slots] = own
+    near = (row[1:-3] + row[3:-1]) * params.near_permille
+    far = (row[:-4] + row[4:]) * params.far_permille
+    sums: NDArray[np.int64] = (near + far)[slots]
     return sums // _PERMILLE
 
 

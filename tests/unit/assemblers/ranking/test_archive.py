@@ -25,10 +25,9 @@ def test_session_ordinals_may_have_gaps():
     assert archive.sessions.tolist() == [0, 1]
 
 
-def test_neighbours_end_where_the_session_ends():
+def test_two_gaps_part_the_sessions():
     archive = build_archive([unit(i, session, i) for i, session in enumerate([0, 0, 0, 1, 2, 2])])
-    assert archive.together[0].tolist() == [1, 1, 0, 0, 1]
-    assert archive.together[1].tolist() == [1, 0, 0, 0]
+    assert archive.slots.tolist() == [0, 1, 2, 5, 8, 9]
 
 
 def test_a_session_counts_as_one_document_of_all_its_terms():
@@ -68,7 +67,7 @@ def test_arrays_cannot_be_written_to():
     archive = build_archive([unit(1, 0, 0, tea=1), unit(2, 0, 1, tea=1), unit(3, 0, 2)])
     postings = archive.postings
     arrays = (
-        *(archive.numbers, archive.sessions, *archive.together, postings.documents, postings.frequencies),
+        *(archive.numbers, archive.sessions, archive.slots, postings.documents, postings.frequencies),
         *(postings.idf, postings.relative_lengths, postings.worths),
     )
     for array in arrays:
@@ -81,7 +80,7 @@ def test_the_size_grows_with_units_and_with_vocabulary():
     many = build_archive([unit(i, 0, i, tea=1) for i in range(1000)])
     wordy = build_archive([IndexUnit(i, 0, i, {f"term{i}": 1}) for i in range(1000)])
     assert 0 < few.nbytes < many.nbytes < wordy.nbytes
-    assert many.nbytes > 1000 * (8 + 8 + 8 + 8 + 4 + 4 + 8 + 8)
+    assert many.nbytes > 1000 * (8 + 8 + 8 + 4 + 4 + 8 + 8)
 
 
 @pytest.mark.parametrize(("k1", "b"), [(-0.1, 0.4), (10.1, 0.4), (float("nan"), 0.4)])
