@@ -72,7 +72,7 @@ def subject_to(subject: Subject) -> types_pb2.Subject | None:
 
 
 def turn_of(message: types_pb2.Turn, default_time: datetime, field: str = "turn") -> Turn:
-    """The turn, its JSON made canonical. `default_time` is for one without `occur_time`, `field` for messages.
+    """The turn, its JSON made canonical. `default_time` is for one without `occur_time`, `field` for errors.
 
     Raises InvalidArgument for more than 64 KiB of contents, and for JSON without a canonical form.
     """
@@ -80,7 +80,7 @@ def turn_of(message: types_pb2.Turn, default_time: datetime, field: str = "turn"
     if size > MAX_TURN_BYTES:
         raise InvalidArgument.of(
             field,
-            f"holds {size} bytes of contents and a turn may hold {MAX_TURN_BYTES}: shorten it or send a part of it",
+            f"holds {size} bytes of contents and a turn may hold {MAX_TURN_BYTES}: shorten it or send a part",
             Reason.TOO_LARGE,
             limit_bytes=str(MAX_TURN_BYTES),
             actual_bytes=str(size),
