@@ -1,0 +1,1 @@
+"""Policies as written by people: read from YAML or protobuf, checked, named by their content, and looked up."""

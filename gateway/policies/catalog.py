@@ -1,0 +1,67 @@
+"""Finds the policy revision that a call means, parsed once and kept in memory."""
+
+from assemblers.policy.model import Policy, PolicyRevision
+from gateway.errors import FailedPrecondition, NotFound, Reason
+from gateway.policies.builtin import DEFAULT_ID, read_builtins
+from gateway.policies.canonical import parse_canonical
+from gateway.policies.from_proto import policy_of
+from gateway.policies.reading import PolicyReader
+from gateway.names import PolicyName, parse_policy_reference
+from gateway.usecases.lru import LruMap
+from storage.ports import PolicyStore, StoredPolicy
+
+PARSED_REVISIONS = 1024
+"""Parsed revisions kept in memory; each is a few kilobytes."""
+
+
+class Policies:
+    """The catalog over a store. Built-in policies belong to every tenant and cannot be overridden."""
+
+    def __init__(self, store: PolicyStore, reader: PolicyReader) -> None:
+        self._store = store
+        self._builtins = {name: draft.revision("") for name, draft in read_builtins(reader).items()}
+        self._parsed: LruMap[tuple[str, str, str], PolicyRevision] = LruMap(PARSED_REVISIONS)
+
+    def resolve(self, tenant_id: str, policy: str) -> PolicyRevision:
+        """The revision for "" (the tenant's default, else the built-in `conversation`), an id, or a resource name."""
+        if not policy:
+            active = self._store.peek_active(tenant_id, "")
+            return self._revision(active) if active else self._builtins[DEFAULT_ID]
+        return self._named(tenant_id, parse_policy_reference("policy", policy, tenant_id))
+
+    def _named(self, tenant_id: str, name: PolicyName) -> PolicyRevision:
+        if not name.tenant_id or name.policy_id in self._builtins:
+            return self._builtin(name)
+        if name.tenant_id != tenant_id:
+            raise NotFound
+        if name.digest:
+            stored = self._store.peek_revision(tenant_id, name.policy_id, name.digest)
+        else:
+            stored = self._store.peek_active(tenant_id, name.policy_id)
+        if stored is None:
+            raise NotFound
+        return self._revision(stored)
+
+    def _builtin(self, name: PolicyName) -> PolicyRevision:
+        revision = self._builtins.get(name.policy_id)
+        if revision is None or (name.digest and name.digest != revision.digest):
+            raise NotFound
+        return revision
+
+    def _revision(self, stored: StoredPolicy) -> PolicyRevision:
+        key = (stored.tenant_id, stored.policy_id, stored.digest)
+        revision = self._parsed.get(key)
+        if revision is None:
+            revision = PolicyRevision(stored.tenant_id, stored.digest, self._parse(stored))
+            self._parsed.put(key, revision)
+        return revision
+
+    def _parse(self, stored: StoredPolicy) -> Policy:
+        try:
+            return policy_of(parse_canonical(stored.document))
+        except ValueError:
+            raise FailedPrecondition(
+                Reason.POLICY_UNUSABLE,
+                "the policy was registered by a release that this one cannot read: register it again",
+                {"policy": f"tenants/{stored.tenant_id}/policies/{stored.policy_id}"},
+            ) from None

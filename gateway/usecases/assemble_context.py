@@ -1,0 +1,236 @@
+"""AssembleContext: gather, assemble, make the trace durable, answer. ExplainContext is the same without writing."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from time import perf_counter_ns
+from zoneinfo import ZoneInfo
+
+from assemblers.assemble import assemble
+from assemblers.assembly import Assembly, Conditions, TurnInput
+from assemblers.assembly import BudgetTooSmall as TooSmall
+from assemblers.policy.model import Policy, SessionSection
+from assemblers.records import Role, SessionRef, Slots, ToolCall, ToolResult
+from assemblers.sections.facts import PreparedFacts
+from assemblers.sections.history import HistoryInput
+from assemblers.slots import after_question, after_tool_results
+from assemblers.trace.capture import CapturedTrace, TracedInputs, TraceIdentity, capture, versions_now
+from assemblers.trace.record import Asked, Timing
+from gateway import telemetry
+from gateway.deadline import Deadline
+from gateway.errors import AlreadyExists, BudgetTooSmall, Reason
+from gateway.usecases.gather import Gathered, Gatherer
+from gateway.usecases.models import counting_errors
+from gateway.usecases.open_turn import OpenTurns, check_newest
+from gateway.usecases.prepared import Preparations
+from gateway.usecases.replay_trace import Replayer
+from gateway.usecases.requests import ContextRequest
+from gateway.usecases.resolution import Resolved, Resolver
+from gateway.usecases.runtime import Runtime
+from gateway.usecases.slot_book import SlotBook
+from gateway.version import ENGINE_VERSION
+from storage.errors import AlreadyExists as AlreadyStored
+from storage.ports import SessionState, Storage, TraceDraft
+
+MOST_BREAKPOINTS = 4
+"""Marked where the provider caches by itself and has no limit of its own: they tell where the prefix stays equal."""
+
+NO_COMMITMENTS: dict[int, bytes] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A prompt with what it was made from. `captured` is None for one that was answered before."""
+
+    session: SessionRef
+    policy: str
+    trace_id: str
+    assembly: Assembly
+    captured: CapturedTrace | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """One assembly under way: everything that was resolved, read and gathered for it."""
+
+    request: ContextRequest
+    now: datetime
+    resolved: Resolved
+    turn: TurnInput
+    state: SessionState
+    slots: Slots
+    gathered: Gathered
+    facts: PreparedFacts | None
+    fact_commitments: dict[int, bytes]
+    history: HistoryInput | None
+    excerpt_commitments: dict[int, bytes]
+
+
+class ContextAssembler:
+    """The use case. One instance serves all calls."""
+
+    def __init__(self, storage: Storage, resolver: Resolver, preparations: Preparations, replayer: Replayer,
+                 runtime: Runtime) -> None:
+        self._storage, self._resolver, self._preparations = storage, resolver, preparations
+        self._replayer, self._runtime = replayer, runtime
+        self._gatherer = Gatherer(storage.facts, storage.archives)
+        self._open_turns = OpenTurns(storage.transcripts, storage.traces)
+        self._slots = SlotBook(storage.sessions)
+
+    async def assemble(self, request: ContextRequest, now: datetime, deadline: Deadline) -> Answer:
+        """Answer a turn and leave a durable trace; a turn that was answered is answered again.
+
+        Raises the errors of `gateway.errors`; nothing is written then.
+        """
+        answered = await self._answered(request, now)
+        if answered is not None:
+            return answered
+        started = perf_counter_ns()
+        work = await self._gather(request, now, deadline)
+        gathered = perf_counter_ns()
+        assembly = self._assemble(work)
+        timings = (_timing("gather", started, gathered), _timing("assemble", gathered, perf_counter_ns()))
+        answer = self._traced(work, assembly, await self._storage.users.pseudonym(request.session.user), timings)
+        try:
+            with telemetry.stage("append"):
+                await self._storage.traces.append(_draft(work, answer))
+        except AlreadyStored:
+            repeated = await self._answered(request, now)
+            if repeated is None:
+                raise
+            return repeated
+        return await self._remember(work, answer)
+
+    async def explain(self, request: ContextRequest, now: datetime, deadline: Deadline) -> Answer:
+        """The answer that `assemble` would give now, with its trace; nothing is written."""
+        work = await self._gather(request, now, deadline)
+        return self._traced(work, self._assemble(work), self._runtime.new_id(), ())
+
+    async def _answered(self, request: ContextRequest, now: datetime) -> Answer | None:
+        found = self._storage.traces.answered(request.session, request.turn.turn_id, now)
+        if found is None:
+            return None
+        if found.body_sha256 != request.body_sha256:
+            raise AlreadyExists(
+                Reason.TURN_ID_REUSED,
+                "turn.turn_id: it was used in this session for another request: give each model call its own id",
+                {"field": "turn.turn_id", "turn_id": request.turn.turn_id},
+            )
+        replayed = await self._replayer.answer_again(request.session.tenant_id, found.trace_id)
+        return Answer(request.session, replayed.policy, found.trace_id, replayed.assembly)
+
+    async def _gather(self, request: ContextRequest, now: datetime, deadline: Deadline) -> _Work:
+        check_newest(request.turn)
+        resolved = self._resolver.resolve(request)
+        policy = resolved.policy.policy
+        turn = await self._open_turns.input_for(request.session, request.turn, now)
+        state = await self._slots.read(request.session, now)
+        with telemetry.stage("gather"):
+            gathered = await self._gatherer.gather(request.session.user, policy, deadline)
+        slots = with_results(state.slots, policy, turn)
+        return self._prepare(request, now, resolved, turn, state, slots, gathered)
+
+    def _prepare(self, request: ContextRequest, now: datetime, resolved: Resolved, turn: TurnInput,
+                 state: SessionState, slots: Slots, gathered: Gathered) -> _Work:
+        user, policy, tokens = request.session.user, resolved.policy, resolved.profile.tokens
+        facts, history = None, None
+        fact_commitments = excerpt_commitments = NO_COMMITMENTS
+        if gathered.facts is not None:
+            with telemetry.stage("facts"):
+                shown = self._preparations.facts(
+                    user, gathered.facts, policy, now, ZoneInfo(request.time_zone), tokens)
+            facts, fact_commitments = shown.prepared, shown.commitments
+        if gathered.archive is not None:
+            with telemetry.stage("history"):
+                history, excerpt_commitments = self._preparations.history(
+                    user, gathered.archive, policy.policy, turn.question, slots, request.session.session_id, tokens)
+        return _Work(request, now, resolved, turn, state, slots, gathered, facts, fact_commitments, history,
+                     excerpt_commitments)
+
+    def _assemble(self, work: _Work) -> Assembly:
+        with telemetry.stage("assemble"), counting_errors():
+            try:
+                assembly = assemble(
+                    _conditions(work), work.turn, work.resolved.prefix, work.facts, work.history,
+                    work.request.material, work.slots, work.gathered.degradations,
+                )
+            except TooSmall as error:
+                raise BudgetTooSmall(error.limit, error.needs) from None
+        warnings = work.resolved.warnings
+        return replace(assembly, warnings=(*warnings, *assembly.warnings)) if warnings else assembly
+
+    def _traced(self, work: _Work, assembly: Assembly, pseudonym: str, timings: tuple[Timing, ...]) -> Answer:
+        trace_id = self._runtime.new_id()
+        with telemetry.stage("capture"):
+            captured = capture(
+                TraceIdentity(trace_id, work.request.session, pseudonym, self._runtime.new_salt()),
+                _conditions(work),
+                TracedInputs(work.turn, work.request.material, work.slots, work.fact_commitments,
+                             work.excerpt_commitments, _asked(work)),
+                assembly,
+                versions_now(ENGINE_VERSION),
+                timings,
+            )
+        return Answer(work.request.session, work.resolved.policy.name, trace_id, assembly, captured)
+
+    async def _remember(self, work: _Work, answer: Answer) -> Answer:
+        """Store the slots as they are after the turn; where another turn was faster, apply this one's change to its."""
+        policy, session = work.resolved.policy.policy, work.request.session
+        first = await self._slots.put(session, policy, work.now, answer.assembly.slots, work.state.revision)
+        if first:
+            return answer
+        state = await self._slots.change(session, policy, work.now, lambda slots: after_turn(slots, policy, work.turn))
+        return replace(answer, assembly=replace(answer.assembly, slots=state.slots))
+
+
+def with_results(slots: Slots, policy: Policy, turn: TurnInput) -> Slots:
+    """The slots after the newest tool results, if it is these that are being answered."""
+    if turn.turn.role is not Role.TOOL:
+        return slots
+    calls = [c for t in turn.open_turns for c in t.contents if isinstance(c, ToolCall)]
+    results = [c for c in turn.turn.contents if isinstance(c, ToolResult)]
+    return after_tool_results(slots, policy.slots, calls, results, turn.turn.turn_id)[0]
+
+
+def after_turn(slots: Slots, policy: Policy, turn: TurnInput) -> Slots:
+    """The slots after a turn was answered, from any state before it."""
+    slots = with_results(slots, policy, turn)
+    if turn.turn.role is not Role.USER:
+        return slots
+    settings = policy.settings(SessionSection) or SessionSection()
+    return after_question(
+        slots, policy.slots, turn.question, turn.question_turn_id, settings.max_question_characters
+    )
+
+
+def _conditions(work: _Work) -> Conditions:
+    resolved, request = work.resolved, work.request
+    return Conditions(
+        policy=resolved.policy, now=work.now, zone=ZoneInfo(request.time_zone), tokens=resolved.profile.tokens,
+        limit=resolved.limit, formats=request.formats,
+        max_breakpoints=max(0, (resolved.profile.cache.max_breakpoints or MOST_BREAKPOINTS) - request.caller_breakpoints),
+    )  # fmt: skip
+
+
+def _asked(work: _Work) -> Asked:
+    request, profile = work.request, work.resolved.profile
+    return Asked(
+        policy=request.policy, provider=profile.provider, model=profile.model,
+        max_input_tokens=request.budget.max_input_tokens,
+        reserve_output_tokens=request.budget.reserve_output_tokens,
+        labels=dict(request.labels),
+    )  # fmt: skip
+
+
+def _draft(work: _Work, answer: Answer) -> TraceDraft:
+    request = work.request
+    assert answer.captured is not None  # noqa: S101  _traced has just made it
+    keeps = work.resolved.policy.policy.archive.keep_turns
+    return TraceDraft(
+        trace_id=answer.trace_id, session=request.session, turn_id=request.turn.turn_id, policy=answer.policy,
+        create_time=work.now, record=answer.captured.record, content=answer.captured.content,
+        body_sha256=request.body_sha256, turn=request.turn if keeps else None,
+    )  # fmt: skip
+
+
+def _timing(stage: str, started: int, ended: int) -> Timing:
+    return Timing(stage, (ended - started) // 1000)

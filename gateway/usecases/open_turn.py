@@ -1,0 +1,102 @@
+"""The turn being answered: a question, or the newest results of a tool loop with the question they serve."""
+
+from datetime import datetime
+
+from assemblers.assembly import TurnInput
+from assemblers.records import Role, SessionRef, Text, ToolCall, ToolResult, Turn
+from assemblers.trace.codec import decode_content
+from gateway.errors import FailedPrecondition, InvalidArgument, Reason
+from storage.ports import TraceStore, TranscriptStore
+
+
+class OpenTurns:
+    """Finds what belongs to the turn being answered."""
+
+    def __init__(self, transcripts: TranscriptStore, traces: TraceStore) -> None:
+        self._transcripts, self._traces = transcripts, traces
+
+    async def input_for(self, session: SessionRef, turn: Turn, now: datetime) -> TurnInput:
+        """The turn with its question. Raises InvalidArgument or FailedPrecondition with the remedy."""
+        if turn.role is Role.USER:
+            return TurnInput(turn, turn.text, turn.turn_id, turn.occur_time)
+        question, followed = await self._loop(session, turn, now)
+        check_pairs(followed)
+        return TurnInput(turn, question.text, question.turn_id, question.occur_time, followed)
+
+    async def _loop(self, session: SessionRef, turn: Turn, now: datetime) -> tuple[Turn, tuple[Turn, ...]]:
+        known = await self._answered(session)
+        recorded = await self._transcripts.since_last_question(session, now)
+        turns = merge(known, recorded, turn)
+        start = max((i for i, t in enumerate(turns) if t.role is Role.USER), default=None)
+        if start is None:
+            raise FailedPrecondition(
+                Reason.TOOL_CALL_UNKNOWN,
+                "turn: a TOOL turn needs the question it serves: assemble or record the USER turn first",
+                {"turn_id": turn.turn_id},
+            )
+        return turns[start], turns[start + 1 :]
+
+    async def _answered(self, session: SessionRef) -> tuple[Turn, ...]:
+        """The question and open turns of the session's latest prompt, which a policy may keep nowhere else."""
+        latest = await self._traces.latest(session)
+        if latest is None or latest.content is None:
+            return ()
+        answered = decode_content(latest.content).turn
+        return (question_turn(answered), *answered.open_turns)
+
+
+def question_turn(answered: TurnInput) -> Turn:
+    """The USER turn that a turn input answers."""
+    if answered.turn.turn_id == answered.question_turn_id:
+        return answered.turn
+    return Turn(
+        answered.question_turn_id, Role.USER, (Text(answered.question),), answered.question_time
+    )
+
+
+def merge(known: tuple[Turn, ...], recorded: tuple[Turn, ...], newest: Turn) -> tuple[Turn, ...]:
+    """All turns once, the known ones first, the newest last."""
+    turns: dict[str, Turn] = {}
+    for turn in (*known, *recorded):
+        if turn.turn_id != newest.turn_id:
+            turns.setdefault(turn.turn_id, turn)
+    return (*turns.values(), newest)
+
+
+def check_pairs(turns: tuple[Turn, ...]) -> None:
+    """Every result answers a call before it, once, and no call stays unanswered: providers refuse anything else."""
+    open_calls: dict[str, ToolCall] = {}
+    for turn in turns:
+        for content in turn.contents:
+            if isinstance(content, ToolCall):
+                open_calls[content.call_id] = content
+            elif isinstance(content, ToolResult) and open_calls.pop(content.call_id, None) is None:
+                raise FailedPrecondition(
+                    Reason.TOOL_CALL_UNKNOWN,
+                    f"turn: the result {content.call_id!r} has no recorded call: record the assistant's turn "
+                    "with RecordTurns before its results",
+                    {"call_id": content.call_id},
+                )
+    if open_calls:
+        missing = ", ".join(sorted(open_calls))
+        raise FailedPrecondition(
+            Reason.TOOL_RESULTS_MISSING,
+            f"turn: the calls {missing} have no result yet: send all results of a model's answer in one TOOL turn",
+            {"call_ids": missing},
+        )
+
+
+def check_newest(turn: Turn) -> None:
+    """The newest input is a question of the user or a tool's results. Raises InvalidArgument."""
+    if turn.role is Role.USER:
+        if not any(isinstance(c, Text) and has_visible(c.text) for c in turn.contents):
+            raise InvalidArgument.of("turn.contents", "the question is blank: send the user's text")
+        if not all(isinstance(c, Text) for c in turn.contents):
+            raise InvalidArgument.of("turn.contents", "a USER turn holds texts only")
+    elif not turn.contents or not all(isinstance(c, ToolResult) for c in turn.contents):
+        raise InvalidArgument.of("turn.contents", "a TOOL turn holds tool results, one at least, and nothing else")
+
+
+def has_visible(text: str) -> bool:
+    """Whether a reader would see anything: white space and zero-width characters alone are blank."""
+    return any(c.isprintable() and not c.isspace() for c in text)

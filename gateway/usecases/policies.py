@@ -1,0 +1,130 @@
+"""The use cases of platform teams: register, read, activate and roll back policies."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from assemblers.policy.model import PolicyRevision
+from gateway.errors import Aborted, FailedPrecondition, InvalidArgument, NotFound, Reason
+from gateway.names import PolicyName
+from storage.errors import EtagMismatch
+from storage.errors import NotFound as NotStored
+from storage.ports import Page, PageRequest, PolicyHead, PolicyStore, Receipt, StoredPolicy
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyWithHead:
+    """A policy's head and the revision that is meant: the named one, else the active one, else the newest."""
+
+    head: PolicyHead
+    revision: StoredPolicy
+
+
+class PolicyAdmin:
+    """Registers and activates revisions in a store. Built-in ids are taken."""
+
+    def __init__(self, store: PolicyStore, builtins: dict[str, tuple[PolicyRevision, bytes]]) -> None:
+        self._store, self._builtins = store, builtins
+
+    def check_id(self, policy_id: str) -> None:
+        """Raises InvalidArgument for the id of a built-in policy."""
+        if policy_id in self._builtins:
+            raise InvalidArgument.of(
+                "policy.policy_id", f"{policy_id!r} is the name of a built-in policy: choose another id"
+            )
+
+    async def register(self, revision: StoredPolicy, receipt: Receipt[StoredPolicy]) -> StoredPolicy:
+        """Store a checked revision; the same content again is the same revision."""
+        self.check_id(revision.policy_id)
+        return await self._store.register(revision, receipt)
+
+    async def get(self, name: PolicyName) -> PolicyWithHead:
+        """A policy or revision by name. Raises NotFound."""
+        builtin = self._builtin(name)
+        if builtin is not None:
+            return builtin
+        head = await self._head(name)
+        digest = name.digest or head.active
+        revision = self._store.peek_revision(name.tenant_id, name.policy_id, digest) if digest else None
+        if revision is None and not name.digest:
+            newest = await self._store.revisions(name.tenant_id, name.policy_id, PageRequest(1))
+            revision = next(iter(newest.items), None)
+        if revision is None:
+            raise NotFound
+        return PolicyWithHead(head, revision)
+
+    async def heads(self, tenant_id: str, page: PageRequest) -> Page[PolicyHead]:
+        """The tenant's own policies by id."""
+        return await self._store.heads(tenant_id, page)
+
+    async def revisions(self, name: PolicyName, page: PageRequest) -> Page[StoredPolicy]:
+        """A policy's revisions, newest first. Raises NotFound for an unknown policy."""
+        builtin = self._builtin(name)
+        if builtin is not None:
+            return Page((builtin.revision,), "")
+        await self._head(name)
+        return await self._store.revisions(name.tenant_id, name.policy_id, page)
+
+    async def activate(
+        self, name: PolicyName, as_default: bool | None, etag: str, now: datetime, receipt: Receipt[PolicyHead]
+    ) -> PolicyHead:
+        """Make a revision the active one. Raises InvalidArgument, NotFound or Aborted."""
+        self._own(name)
+        if not name.digest:
+            raise InvalidArgument.of(
+                "name", "names no revision: give tenants/{t}/policies/{p}/revisions/{sha256}, as registering answered"
+            )
+        try:
+            return await self._store.activate(
+                name.tenant_id, name.policy_id, name.digest, as_default, etag, now, receipt
+            )
+        except EtagMismatch as error:
+            raise _stale(error) from None
+
+    async def roll_back(
+        self, name: PolicyName, etag: str, now: datetime, receipt: Receipt[PolicyHead]
+    ) -> PolicyHead:
+        """Make the revision before the active one active again. Raises NotFound, FailedPrecondition or Aborted."""
+        self._own(name)
+        head = await self._head(name)
+        if not head.previous:
+            raise FailedPrecondition(
+                Reason.NO_PREVIOUS_REVISION,
+                "no other revision was active before: activate the one that you want",
+                {"policy": f"tenants/{name.tenant_id}/policies/{name.policy_id}"},
+            )
+        try:
+            return await self._store.roll_back(name.tenant_id, name.policy_id, etag, now, receipt)
+        except EtagMismatch as error:
+            raise _stale(error) from None
+
+    def _own(self, name: PolicyName) -> None:
+        if not name.tenant_id:
+            raise InvalidArgument.of(
+                "name", "is a built-in policy, which is always active: register a copy under an id of your own"
+            )
+
+    async def _head(self, name: PolicyName) -> PolicyHead:
+        try:
+            return await self._store.head(name.tenant_id, name.policy_id)
+        except NotStored:
+            raise NotFound from None
+
+    def _builtin(self, name: PolicyName) -> PolicyWithHead | None:
+        if name.tenant_id:
+            return None
+        if name.policy_id not in self._builtins:
+            raise NotFound
+        revision, document = self._builtins[name.policy_id]
+        if name.digest not in ("", revision.digest):
+            raise NotFound
+        moment = datetime.fromtimestamp(0, UTC)
+        head = PolicyHead("", name.policy_id, revision.digest, "", False, "", moment)
+        return PolicyWithHead(head, StoredPolicy("", name.policy_id, revision.digest, document, "muniment", moment))
+
+
+def _stale(error: EtagMismatch) -> Aborted:
+    return Aborted(
+        Reason.ETAG_MISMATCH,
+        "etag: the policy was changed since you read it: read it again and decide anew",
+        {"current_etag": error.current},
+    )

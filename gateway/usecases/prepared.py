@@ -1,0 +1,103 @@
+"""Keeps what the core prepares per user and epoch, so that a turn pays only for what changed since the last one."""
+
+from dataclasses import dataclass
+from datetime import datetime, tzinfo
+
+from assemblers.policy.model import HistorySection, Policy, PolicyRevision
+from assemblers.ranking import RankParams, query_terms, rank
+from assemblers.records import Slots, UserRef
+from assemblers.sections.archive import PreparedArchive, prepare_archive
+from assemblers.sections.facts import PreparedFacts, prepare_facts
+from assemblers.sections.history import HistoryInput
+from assemblers.tokens import ModelTokens
+from gateway.usecases.lru import LruMap
+from storage.ports import ArchiveSnapshot, FactSnapshot
+
+PREPARED_USERS = 2048
+"""Users whose prepared facts and archives are kept; a prepared archive of 700 excerpts is about half a megabyte."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownFacts:
+    """A user's facts as one policy shows them, with their commitments by number."""
+
+    epoch: int
+    prepared: PreparedFacts
+    commitments: dict[int, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class ShownArchive:
+    """A user's excerpts as lines, with their commitments by number; `end_no` is one past the highest."""
+
+    epoch: int
+    prepared: PreparedArchive
+    commitments: dict[int, bytes]
+    end_no: int
+
+
+class Preparations:
+    """Prepared facts and archives of the users seen last. All answers equal those of preparing anew."""
+
+    def __init__(self, users: int = PREPARED_USERS) -> None:
+        self._facts: LruMap[tuple[UserRef, str, str, str, int], ShownFacts] = LruMap(users)
+        self._archives: LruMap[tuple[UserRef, str], ShownArchive] = LruMap(users)
+
+    def facts(
+        self, user: UserRef, snapshot: FactSnapshot, policy: PolicyRevision, now: datetime, zone: tzinfo,
+        tokens: ModelTokens,
+    ) -> ShownFacts:
+        """The user's facts as this policy shows them at `now`, with their commitments by number."""
+        key = (user, policy.digest, str(zone), tokens.counter.id, tokens.factor_permille)
+        found = self._facts.get(key)
+        if found is None or found.epoch != snapshot.epoch or not found.prepared.covers(now):
+            prepared = prepare_facts(policy, snapshot.facts, now, zone, tokens)
+            found = ShownFacts(snapshot.epoch, prepared, {f.no: f.commitment for f in snapshot.facts})
+            self._facts.put(key, found)
+        return found
+
+    def archive(self, user: UserRef, snapshot: ArchiveSnapshot, tokens: ModelTokens) -> ShownArchive:
+        """The user's excerpts as lines, with their commitments by number."""
+        key = (user, tokens.counter.id)
+        found = self._archives.get(key)
+        if found is None or found.epoch != snapshot.epoch:
+            excerpts = snapshot.excerpts
+            found = ShownArchive(
+                snapshot.epoch,
+                prepare_archive(excerpts, tokens.counter),
+                {e.no: e.commitment for e in excerpts},
+                max((e.no for e in excerpts), default=0) + 1,
+            )
+            self._archives.put(key, found)
+        return found
+
+    def history(
+        self, user: UserRef, snapshot: ArchiveSnapshot, policy: Policy, question: str, slots: Slots, session_id: str,
+        tokens: ModelTokens,
+    ) -> tuple[HistoryInput, dict[int, bytes]]:
+        """The archive ranked for the question. Only for a policy with a HISTORY section."""
+        archive = self.archive(user, snapshot, tokens)
+        settings = policy.settings(HistorySection) or HistorySection()
+        terms = tuple(query_terms(search_text(question, slots, settings)))
+        ranking = rank(snapshot.archive, terms, rank_params(settings))
+        history = HistoryInput(
+            archive.prepared, ranking, terms, snapshot.epoch, archive.end_no, session_id
+        )
+        return history, archive.commitments
+
+
+def rank_params(settings: HistorySection) -> RankParams:
+    """The policy's weights."""
+    return RankParams(
+        near_permille=settings.near_permille,
+        far_permille=settings.far_permille,
+        session_permille=settings.session_permille,
+    )
+
+
+def search_text(question: str, slots: Slots, settings: HistorySection) -> str:
+    """What is searched for: the question, and the focus that it may lean on."""
+    if settings.focus_terms and slots.focus is not None and slots.focus.label:
+        return f"{question}\n{slots.focus.label}"
+    return question
+

@@ -1,0 +1,46 @@
+"""What the use cases of the context service are asked, as records. Unset limits are None: 0 differs."""
+
+from dataclasses import dataclass
+
+from assemblers.assembly import PromptFormat
+from assemblers.records import Material, SessionRef, Turn
+
+
+@dataclass(frozen=True, slots=True)
+class RequestedModel:
+    """The model that the caller will send the prompt to."""
+
+    provider: str
+    model: str
+    tokenizer: str = ""
+    context_window_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RequestedBudget:
+    """The caller's limits, in the model's tokens."""
+
+    max_input_tokens: int | None = None
+    reserve_output_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ContextRequest:
+    """One turn to assemble a prompt for.
+
+    `policy` is empty, a policy id, or a resource name of a policy or revision. `body_sha256` identifies the request
+    for repeats of the turn; `time_zone` is a valid IANA name.
+    """
+
+    session: SessionRef
+    turn: Turn
+    body_sha256: bytes
+    material: tuple[Material, ...] = ()
+    policy: str = ""
+    model: RequestedModel | None = None
+    budget: RequestedBudget = RequestedBudget()
+    formats: tuple[PromptFormat, ...] = ()
+    caller_breakpoints: int = 0
+    time_zone: str = "UTC"
+    labels: tuple[tuple[str, str], ...] = ()
+
