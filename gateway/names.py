@@ -1,7 +1,7 @@
 """Resource names: how they are built and read. Ids in them are percent-encoded, since an id may hold a slash.
 
-Reading accepts any character of an id as itself or percent-encoded, except the slash, and refuses everything else with
-the form that was expected. Whether the thing exists is not asked here.
+Reading accepts any character of an id as itself or percent-encoded, except the slash, and refuses everything
+else with the form that was expected. Whether the thing exists is not asked here.
 """
 
 import re
@@ -57,7 +57,7 @@ class PrefixName:
 
 @dataclass(frozen=True, slots=True)
 class PolicyName:
-    """A policy, or with a `digest` (SHA-256, hex) one revision of it. Built-in policies have an empty tenant."""
+    """A policy, or with a `digest` (SHA-256, hex) one revision of it. Built-ins have an empty tenant."""
 
     tenant_id: str
     policy_id: str
@@ -90,13 +90,13 @@ def prefix_name(tenant_id: str, prefix_id: str, digest: str = "") -> str:
 
 
 def policy_name(tenant_id: str, policy_id: str, digest: str = "") -> str:
-    """`tenants/{t}/policies/{p}`, for a built-in (no tenant) `policies/{p}`; a digest adds `/revisions/{sha256}`."""
+    """`tenants/{t}/policies/{p}`, `policies/{p}` without a tenant; a digest adds `/revisions/{sha256}`."""
     head = f"tenants/{_encode(tenant_id)}/" if tenant_id else ""
     return f"{head}policies/{_encode(policy_id)}{_revision(digest)}"
 
 
 def parse_fact_name(field: str, name: str) -> NumberedName:
-    """The name of a fact in a request's `field`. Raises InvalidArgument that shows the form, as all readers here do."""
+    """The fact that a request's `field` names. Raises InvalidArgument with the form, as all readers here do."""
     return _numbered(field, name, _FACT)
 
 
@@ -153,9 +153,8 @@ def _parse(field: str, name: str, *forms: str) -> list[str]:
         ids = _match(segments, form.split("/"))
         if ids is not None:
             return ids
-    raise InvalidArgument.of(
-        field, f"is not a name of this kind: write {' or '.join(forms)}, ids percent-encoded"
-    )
+    wanted = " or ".join(forms)
+    raise InvalidArgument.of(field, f"is not a name of this kind: write {wanted}, ids percent-encoded")
 
 
 def _match(segments: list[str], form: list[str]) -> list[str] | None:

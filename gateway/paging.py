@@ -1,7 +1,8 @@
-"""Page tokens: opaque, bound to the method and the arguments of the list that gave them out, and granting nothing.
+"""Page tokens: opaque, bound to the method and arguments of the list that gave them out, and granting nothing.
 
-A token is a cursor under a digest. It is no secret: whoever makes one up only moves within what the request, which is
-checked like any other, may see anyway. The digest tells a client that mixed up its tokens, instead of a wrong page.
+A token is a cursor under a digest. It is no secret: whoever makes one up only moves within what the request, which
+is checked like any other, may see anyway. The digest tells a client that mixed up its tokens, instead of a wrong
+page.
 """
 
 import base64
@@ -19,7 +20,7 @@ _DIGEST_BYTES = 12
 
 @dataclass(frozen=True, slots=True)
 class Pager:
-    """The tokens of one list. `arguments` are the request's bytes without page size and token, in one fixed encoding.
+    """The tokens of one list. `arguments` are the request's bytes without page size and token, in a fixed encoding.
 
     The page size is free to change between pages.
     """
@@ -28,7 +29,7 @@ class Pager:
     arguments: bytes
 
     def request(self, page_token: str, page_size: int) -> PageRequest:
-        """The page asked for; size 0 means 50. Raises InvalidArgument for a token that is not of this list."""
+        """The page asked for; size 0 means 50. Raises InvalidArgument for a token that is not this list's."""
         return PageRequest(page_size or DEFAULT_PAGE_SIZE, self._cursor(page_token) if page_token else "")
 
     def token(self, cursor: str) -> str:
@@ -55,8 +56,8 @@ def invalid_token(_: InvalidCursor | None = None) -> InvalidArgument:
     """The error for a token that this list has not given out; also for a cursor that the store refuses."""
     return InvalidArgument.of(
         "page_token",
-        "was not given out by this method for these arguments: repeat the arguments of the first page, or leave it "
-        "empty to begin anew",
+        "was not given out by this method for these arguments: repeat the arguments of the first page, or leave "
+        "it empty to begin anew",
         Reason.PAGE_TOKEN_INVALID,
     )
 
