@@ -24,7 +24,7 @@ _IDF_DECIMALS: Final[int] = 9
 
 @dataclass(frozen=True, slots=True)
 class Saturation:
-    """The two constants of BM25. 0.9 and 0.4 measured best on dated conversations; the optimum is flat.
+    """The two constants of BM25. On LoCoMo, 0.5 to 1.2 and 0.3 to 0.75 differ by at most 0.7 points.
 
     ``k1`` (0 to 10): how much a repeated term still adds. ``b`` (0 to 1): how much length counts against.
     """
