@@ -25,15 +25,15 @@ _sym_db = _symbol_database.Default()
 from muniment.v1 import types_pb2 as muniment_dot_v1_dot_types__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18muniment/v1/prompt.proto\x12\x0bmuniment.v1\x1a\x17muniment/v1/types.proto\"\xc9\x02\n\x06Prompt\x12&\n\x08messages\x18\x01 \x03(\x0b\x32\x14.muniment.v1.Message\x12&\n\x05tools\x18\x02 \x03(\x0b\x32\x17.muniment.v1.PromptTool\x12-\n\x08rendered\x18\x03 \x03(\x0b\x32\x1b.muniment.v1.RenderedPrompt\x12\x30\n\rbudget_report\x18\x04 \x01(\x0b\x32\x19.muniment.v1.BudgetReport\x12,\n\x0b\x62reakpoints\x18\x05 \x03(\x0b\x32\x17.muniment.v1.Breakpoint\x12\x15\n\rprefix_sha256\x18\x06 \x01(\t\x12\x32\n\x0esection_sha256\x18\x07 \x03(\x0b\x32\x1a.muniment.v1.SectionDigest\x12\x15\n\rprompt_sha256\x18\x08 \x01(\t\"L\n\x07Message\x12\x1f\n\x04role\x18\x01 \x01(\x0e\x32\x11.muniment.v1.Role\x12 \n\x05parts\x18\x02 \x03(\x0b\x32\x11.muniment.v1.Part\"\x8f\x01\n\x04Part\x12)\n\x07section\x18\x01 \x01(\x0e\x32\x18.muniment.v1.SectionKind\x12%\n\x07\x63ontent\x18\x02 \x01(\x0b\x32\x14.muniment.v1.Content\x12 \n\x05spans\x18\x03 \x03(\x0b\x32\x11.muniment.v1.Span\x12\x13\n\x0btoken_count\x18\x04 \x01(\x05\"j\n\nPromptTool\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x17\n\x0f\x64\x65\x66inition_json\x18\x02 \x01(\x0c\x12 \n\x05spans\x18\x03 \x03(\x0b\x32\x11.muniment.v1.Span\x12\x13\n\x0btoken_count\x18\x04 \x01(\x05\"s\n\x0eRenderedPrompt\x12)\n\x06\x66ormat\x18\x01 \x01(\x0e\x32\x19.muniment.v1.PromptFormat\x12\x0c\n\x04\x62ody\x18\x02 \x01(\x0c\x12(\n\x05parts\x18\x03 \x03(\x0b\x32\x19.muniment.v1.RenderedPart\"\xaa\x01\n\x0cRenderedPart\x12\x33\n\x04part\x18\x01 \x01(\x0b\x32#.muniment.v1.RenderedPart.PartIndexH\x00\x12\x0e\n\x04tool\x18\x02 \x01(\x05H\x00\x12\x0f\n\x07pointer\x18\x03 \x01(\t\x12\x0e\n\x06offset\x18\x04 \x01(\x05\x1a*\n\tPartIndex\x12\x0f\n\x07message\x18\x01 \x01(\x05\x12\x0c\n\x04part\x18\x02 \x01(\x05\x42\x08\n\x06origin\"\xb0\x01\n\x0c\x42udgetReport\x12\r\n\x05limit\x18\x01 \x01(\x05\x12\x0c\n\x04used\x18\x02 \x01(\x05\x12)\n\texactness\x18\x03 \x01(\x0e\x32\x16.muniment.v1.Exactness\x12\x11\n\ttokenizer\x18\x04 \x01(\t\x12\x17\n\x0f\x66\x61\x63tor_permille\x18\x05 \x01(\x05\x12,\n\x08sections\x18\x06 \x03(\x0b\x32\x1a.muniment.v1.SectionReport\"\xc5\x01\n\rSectionReport\x12)\n\x07section\x18\x01 \x01(\x0e\x32\x18.muniment.v1.SectionKind\x12*\n\x06status\x18\x02 \x01(\x0e\x32\x1a.muniment.v1.SectionStatus\x12\r\n\x05\x66loor\x18\x03 \x01(\x05\x12\x0f\n\x07\x63\x65iling\x18\x04 \x01(\x05\x12\x0c\n\x04used\x18\x05 \x01(\x05\x12\x10\n\x08included\x18\x06 \x01(\x05\x12\x0f\n\x07\x64ropped\x18\x07 \x01(\x05\x12\x0c\n\x04note\x18\x08 \x01(\t\"u\n\nBreakpoint\x12\x15\n\rafter_message\x18\x01 \x01(\x05\x12\x12\n\nafter_part\x18\x02 \x01(\x05\x12)\n\x07section\x18\x03 \x01(\x0e\x32\x18.muniment.v1.SectionKind\x12\x11\n\tttl_class\x18\x04 \x01(\t\"J\n\rSectionDigest\x12)\n\x07section\x18\x01 \x01(\x0e\x32\x18.muniment.v1.SectionKind\x12\x0e\n\x06sha256\x18\x02 \x01(\t\"\x99\x01\n\x0b\x44\x65gradation\x12)\n\x07section\x18\x01 \x01(\x0e\x32\x18.muniment.v1.SectionKind\x12*\n\x06status\x18\x02 \x01(\x0e\x32\x1a.muniment.v1.SectionStatus\x12#\n\x06reason\x18\x03 \x01(\x0e\x32\x13.muniment.v1.Reason\x12\x0e\n\x06\x64\x65tail\x18\x04 \x01(\t*\x99\x03\n\x06Reason\x12\x16\n\x12REASON_UNSPECIFIED\x10\x00\x12\x13\n\x0fREASON_REQUIRED\x10\x01\x12\x18\n\x14REASON_WITHIN_BUDGET\x10\x02\x12\x16\n\x12REASON_OVER_BUDGET\x10\x03\x12\x17\n\x13REASON_OVER_CEILING\x10\x04\x12\x1a\n\x16REASON_BELOW_THRESHOLD\x10\x05\x12\x17\n\x13REASON_BELOW_CUTOFF\x10\x06\x12\x14\n\x10REASON_DUPLICATE\x10\x07\x12\x12\n\x0eREASON_EXPIRED\x10\x08\x12\x15\n\x11REASON_SUPERSEDED\x10\t\x12\x16\n\x12REASON_INVALIDATED\x10\n\x12\x1a\n\x16REASON_KEY_NOT_ALLOWED\x10\x0b\x12\x19\n\x15REASON_LOW_CONFIDENCE\x10\x0c\x12\x16\n\x12REASON_EMPTY_QUERY\x10\r\x12\x0f\n\x0bREASON_LATE\x10\x0e\x12\x16\n\x12REASON_UNAVAILABLE\x10\x0f\x12\x11\n\rREASON_ERASED\x10\x10\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18muniment/v1/prompt.proto\x12\x0bmuniment.v1\x1a\x17muniment/v1/types.proto\"\xc9\x02\n\x06Prompt\x12&\n\x08messages\x18\x01 \x03(\x0b\x32\x14.muniment.v1.Message\x12&\n\x05tools\x18\x02 \x03(\x0b\x32\x17.muniment.v1.PromptTool\x12-\n\x08rendered\x18\x03 \x03(\x0b\x32\x1b.muniment.v1.RenderedPrompt\x12\x30\n\rbudget_report\x18\x04 \x01(\x0b\x32\x19.muniment.v1.BudgetReport\x12,\n\x0b\x62reakpoints\x18\x05 \x03(\x0b\x32\x17.muniment.v1.Breakpoint\x12\x15\n\rprefix_sha256\x18\x06 \x01(\t\x12\x32\n\x0esection_sha256\x18\x07 \x03(\x0b\x32\x1a.muniment.v1.SectionDigest\x12\x15\n\rprompt_sha256\x18\x08 \x01(\t\"L\n\x07Message\x12\x1f\n\x04role\x18\x01 \x01(\x0e\x32\x11.muniment.v1.Role\x12 \n\x05parts\x18\x02 \x03(\x0b\x32\x11.muniment.v1.Part\"\x8f\x01\n\x04Part\x12)\n\x07section\x18\x01 \x01(\x0e\x32\x18.muniment.v1.SectionKind\x12%\n\x07\x63ontent\x18\x02 \x01(\x0b\x32\x14.muniment.v1.Content\x12 \n\x05spans\x18\x03 \x03(\x0b\x32\x11.muniment.v1.Span\x12\x13\n\x0btoken_count\x18\x04 \x01(\x05\"j\n\nPromptTool\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x17\n\x0f\x64\x65\x66inition_json\x18\x02 \x01(\x0c\x12 \n\x05spans\x18\x03 \x03(\x0b\x32\x11.muniment.v1.Span\x12\x13\n\x0btoken_count\x18\x04 \x01(\x05\"\x82\x01\n\x0eRenderedPrompt\x12)\n\x06\x66ormat\x18\x01 \x01(\x0e\x32\x19.muniment.v1.PromptFormat\x12\x0c\n\x04\x62ody\x18\x02 \x01(\x0c\x12(\n\x05parts\x18\x03 \x03(\x0b\x32\x19.muniment.v1.RenderedPart\x12\r\n\x05notes\x18\x04 \x03(\t\"\xaa\x01\n\x0cRenderedPart\x12\x33\n\x04part\x18\x01 \x01(\x0b\x32#.muniment.v1.RenderedPart.PartIndexH\x00\x12\x0e\n\x04tool\x18\x02 \x01(\x05H\x00\x12\x0f\n\x07pointer\x18\x03 \x01(\t\x12\x0e\n\x06offset\x18\x04 \x01(\x05\x1a*\n\tPartIndex\x12\x0f\n\x07message\x18\x01 \x01(\x05\x12\x0c\n\x04part\x18\x02 \x01(\x05\x42\x08\n\x06origin\"\xb0\x01\n\x0c\x42udgetReport\x12\r\n\x05limit\x18\x01 \x01(\x05\x12\x0c\n\x04used\x18\x02 \x01(\x05\x12)\n\texactness\x18\x03 \x01(\x0e\x32\x16.muniment.v1.Exactness\x12\x11\n\ttokenizer\x18\x04 \x01(\t\x12\x17\n\x0f\x66\x61\x63tor_permille\x18\x05 \x01(\x05\x12,\n\x08sections\x18\x06 \x03(\x0b\x32\x1a.muniment.v1.SectionReport\"\xc5\x01\n\rSectionReport\x12)\n\x07section\x18\x01 \x01(\x0e\x32\x18.muniment.v1.SectionKind\x12*\n\x06status\x18\x02 \x01(\x0e\x32\x1a.muniment.v1.SectionStatus\x12\r\n\x05\x66loor\x18\x03 \x01(\x05\x12\x0f\n\x07\x63\x65iling\x18\x04 \x01(\x05\x12\x0c\n\x04used\x18\x05 \x01(\x05\x12\x10\n\x08included\x18\x06 \x01(\x05\x12\x0f\n\x07\x64ropped\x18\x07 \x01(\x05\x12\x0c\n\x04note\x18\x08 \x01(\t\"u\n\nBreakpoint\x12\x15\n\rafter_message\x18\x01 \x01(\x05\x12\x12\n\nafter_part\x18\x02 \x01(\x05\x12)\n\x07section\x18\x03 \x01(\x0e\x32\x18.muniment.v1.SectionKind\x12\x11\n\tttl_class\x18\x04 \x01(\t\"J\n\rSectionDigest\x12)\n\x07section\x18\x01 \x01(\x0e\x32\x18.muniment.v1.SectionKind\x12\x0e\n\x06sha256\x18\x02 \x01(\t\"\x99\x01\n\x0b\x44\x65gradation\x12)\n\x07section\x18\x01 \x01(\x0e\x32\x18.muniment.v1.SectionKind\x12*\n\x06status\x18\x02 \x01(\x0e\x32\x1a.muniment.v1.SectionStatus\x12#\n\x06reason\x18\x03 \x01(\x0e\x32\x13.muniment.v1.Reason\x12\x0e\n\x06\x64\x65tail\x18\x04 \x01(\t*\x99\x03\n\x06Reason\x12\x16\n\x12REASON_UNSPECIFIED\x10\x00\x12\x13\n\x0fREASON_REQUIRED\x10\x01\x12\x18\n\x14REASON_WITHIN_BUDGET\x10\x02\x12\x16\n\x12REASON_OVER_BUDGET\x10\x03\x12\x17\n\x13REASON_OVER_CEILING\x10\x04\x12\x1a\n\x16REASON_BELOW_THRESHOLD\x10\x05\x12\x17\n\x13REASON_BELOW_CUTOFF\x10\x06\x12\x14\n\x10REASON_DUPLICATE\x10\x07\x12\x12\n\x0eREASON_EXPIRED\x10\x08\x12\x15\n\x11REASON_SUPERSEDED\x10\t\x12\x16\n\x12REASON_INVALIDATED\x10\n\x12\x1a\n\x16REASON_KEY_NOT_ALLOWED\x10\x0b\x12\x19\n\x15REASON_LOW_CONFIDENCE\x10\x0c\x12\x16\n\x12REASON_EMPTY_QUERY\x10\r\x12\x0f\n\x0bREASON_LATE\x10\x0e\x12\x16\n\x12REASON_UNAVAILABLE\x10\x0f\x12\x11\n\rREASON_ERASED\x10\x10\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'muniment.v1.prompt_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_REASON']._serialized_start=1751
-  _globals['_REASON']._serialized_end=2160
+  _globals['_REASON']._serialized_start=1767
+  _globals['_REASON']._serialized_end=2176
   _globals['_PROMPT']._serialized_start=67
   _globals['_PROMPT']._serialized_end=396
   _globals['_MESSAGE']._serialized_start=398
@@ -42,20 +42,20 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_PART']._serialized_end=620
   _globals['_PROMPTTOOL']._serialized_start=622
   _globals['_PROMPTTOOL']._serialized_end=728
-  _globals['_RENDEREDPROMPT']._serialized_start=730
-  _globals['_RENDEREDPROMPT']._serialized_end=845
-  _globals['_RENDEREDPART']._serialized_start=848
-  _globals['_RENDEREDPART']._serialized_end=1018
-  _globals['_RENDEREDPART_PARTINDEX']._serialized_start=966
-  _globals['_RENDEREDPART_PARTINDEX']._serialized_end=1008
-  _globals['_BUDGETREPORT']._serialized_start=1021
-  _globals['_BUDGETREPORT']._serialized_end=1197
-  _globals['_SECTIONREPORT']._serialized_start=1200
-  _globals['_SECTIONREPORT']._serialized_end=1397
-  _globals['_BREAKPOINT']._serialized_start=1399
-  _globals['_BREAKPOINT']._serialized_end=1516
-  _globals['_SECTIONDIGEST']._serialized_start=1518
-  _globals['_SECTIONDIGEST']._serialized_end=1592
-  _globals['_DEGRADATION']._serialized_start=1595
-  _globals['_DEGRADATION']._serialized_end=1748
+  _globals['_RENDEREDPROMPT']._serialized_start=731
+  _globals['_RENDEREDPROMPT']._serialized_end=861
+  _globals['_RENDEREDPART']._serialized_start=864
+  _globals['_RENDEREDPART']._serialized_end=1034
+  _globals['_RENDEREDPART_PARTINDEX']._serialized_start=982
+  _globals['_RENDEREDPART_PARTINDEX']._serialized_end=1024
+  _globals['_BUDGETREPORT']._serialized_start=1037
+  _globals['_BUDGETREPORT']._serialized_end=1213
+  _globals['_SECTIONREPORT']._serialized_start=1216
+  _globals['_SECTIONREPORT']._serialized_end=1413
+  _globals['_BREAKPOINT']._serialized_start=1415
+  _globals['_BREAKPOINT']._serialized_end=1532
+  _globals['_SECTIONDIGEST']._serialized_start=1534
+  _globals['_SECTIONDIGEST']._serialized_end=1608
+  _globals['_DEGRADATION']._serialized_start=1611
+  _globals['_DEGRADATION']._serialized_end=1764
 # @@protoc_insertion_point(module_scope)

@@ -275,13 +275,20 @@ class RenderedPrompt(_message.Message):
     FORMAT_FIELD_NUMBER: _builtins.int
     BODY_FIELD_NUMBER: _builtins.int
     PARTS_FIELD_NUMBER: _builtins.int
+    NOTES_FIELD_NUMBER: _builtins.int
     format: _types_pb2.PromptFormat.ValueType
     """The format."""
     body: _builtins.bytes
     """The body: JSON for the providers' formats, UTF-8 text for TEXT."""
     @_builtins.property
     def parts(self) -> _containers.RepeatedCompositeFieldContainer[Global___RenderedPart]:
-        """Where each part and each tool went, so that every span can be found in the body."""
+        """Where each part and each tool went, so that every span can be found in the body. A part without anything visible
+        is not in the body and not here.
+        """
+
+    @_builtins.property
+    def notes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Where the format made something else of a message, such as another role, in words."""
 
     def __init__(
         self,
@@ -289,10 +296,11 @@ class RenderedPrompt(_message.Message):
         format: _types_pb2.PromptFormat.ValueType = ...,
         body: _builtins.bytes = ...,
         parts: _abc.Iterable[Global___RenderedPart] | None = ...,
+        notes: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["body", b"body", "format", b"format", "parts", b"parts"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["body", b"body", "format", b"format", "notes", b"notes", "parts", b"parts"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -704,7 +704,7 @@ class SourceRef(_message.Message):
     archived_session: _builtins.str
     """An archived session, by its id: a date line over its excerpts."""
     slot: _builtins.str
-    """A slot: `focus`, `filter/KEY`, `format`, `question/TURN_ID`, `today`."""
+    """A slot: `focus`, `filter/KEY`, `format`, `question/TURN_ID`."""
     prefix_revision: _builtins.str
     """A prefix revision, by its resource name."""
     policy_text: _builtins.str
@@ -758,8 +758,9 @@ class Span(_message.Message):
     length: _builtins.int
     """How long it is, in UTF-8 bytes."""
     item_id: _builtins.str
-    """The item, such as `fact/12`, `excerpt/345`, `slot/focus`, `material/0`, `question`, `policy/facts.heading`,
-    `prefix`, `tool/NAME`, `call/ID`, `result/ID`. TraceService explains it.
+    """The item: `prefix`, `tool/NAME`, `fact/12`, `archived-session/ID` (a date line), `excerpt/345`, `material/0`,
+    `slot/focus`, `slot/filter/KEY`, `slot/format`, `slot/question/TURN_ID`, `today`, `question`, `call/ID`,
+    `result/ID`, or a text of the policy by its field, `policy/facts.heading`. TraceService explains it.
     """
     @_builtins.property
     def source(self) -> Global___SourceRef:
