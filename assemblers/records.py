@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from urllib.parse import quote
 
 
 class Role(StrEnum):
@@ -328,8 +329,9 @@ class PrefixRevision:
 
     @property
     def name(self) -> str:
-        """The resource name."""
-        return f"tenants/{self.tenant_id}/prefixes/{self.prefix_id}/revisions/{self.digest}"
+        """The resource name, ids percent-encoded."""
+        tenant, prefix = quote(self.tenant_id, safe=""), quote(self.prefix_id, safe="")
+        return f"tenants/{tenant}/prefixes/{prefix}/revisions/{self.digest}"
 
 
 @dataclass(frozen=True, slots=True)

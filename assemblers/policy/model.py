@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TypeVar
+from urllib.parse import quote
 
 from assemblers.records import FactKind, FactOrigin, Role, SectionKind, ValueType
 
@@ -222,6 +223,6 @@ class PolicyRevision:
 
     @property
     def name(self) -> str:
-        """The resource name."""
-        head = f"tenants/{self.tenant_id}/" if self.tenant_id else ""
-        return f"{head}policies/{self.policy.policy_id}/revisions/{self.digest}"
+        """The resource name, ids percent-encoded."""
+        head = f"tenants/{quote(self.tenant_id, safe='')}/" if self.tenant_id else ""
+        return f"{head}policies/{quote(self.policy.policy_id, safe='')}/revisions/{self.digest}"

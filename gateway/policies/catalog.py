@@ -1,12 +1,12 @@
 """Finds the policy revision that a call means, parsed once and kept in memory."""
 
 from assemblers.policy.model import Policy, PolicyRevision
-from gateway.errors import FailedPrecondition, NotFound, Reason
+from gateway.errors import FailedPrecondition, Reason
+from gateway.names import PolicyName, parse_policy_reference, policy_name
 from gateway.policies.builtin import DEFAULT_ID, read_builtins
 from gateway.policies.canonical import parse_canonical
 from gateway.policies.from_proto import policy_of
 from gateway.policies.reading import PolicyReader
-from gateway.names import PolicyName, parse_policy_reference
 from gateway.usecases.lru import LruMap
 from storage.ports import PolicyStore, StoredPolicy
 
@@ -33,19 +33,19 @@ class Policies:
         if not name.tenant_id or name.policy_id in self._builtins:
             return self._builtin(name)
         if name.tenant_id != tenant_id:
-            raise NotFound
+            raise _unusable(name)
         if name.digest:
             stored = self._store.peek_revision(tenant_id, name.policy_id, name.digest)
         else:
             stored = self._store.peek_active(tenant_id, name.policy_id)
         if stored is None:
-            raise NotFound
+            raise _unusable(name)
         return self._revision(stored)
 
     def _builtin(self, name: PolicyName) -> PolicyRevision:
         revision = self._builtins.get(name.policy_id)
         if revision is None or (name.digest and name.digest != revision.digest):
-            raise NotFound
+            raise _unusable(name)
         return revision
 
     def _revision(self, stored: StoredPolicy) -> PolicyRevision:
@@ -65,3 +65,13 @@ class Policies:
                 "the policy was registered by a release that this one cannot read: register it again",
                 {"policy": f"tenants/{stored.tenant_id}/policies/{stored.policy_id}"},
             ) from None
+
+
+def _unusable(name: PolicyName) -> FailedPrecondition:
+    """The same for an unknown policy, one without an active revision, and another tenant's."""
+    return FailedPrecondition(
+        Reason.POLICY_UNUSABLE,
+        "policy: there is no active policy or revision of that name in this tenant: register it and activate a "
+        "revision, or leave the field empty for the tenant's default",
+        {"policy": policy_name(name.tenant_id, name.policy_id, name.digest)},
+    )
