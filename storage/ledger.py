@@ -114,6 +114,6 @@ def excerpt_content(session_id: str, session_time: datetime, excerpt: ExcerptDra
 
 
 __all__ = [
-    "FIRST_SEQUENCE", "GENESIS", "Break", "Flaw", "Sealed", "commitment", "excerpt_content", "fact_content", "seal",
-    "session_pseudonym", "turn_pseudonym", "user_pseudonym", "verify",
+    "FIRST_SEQUENCE", "GENESIS", "Break", "Flaw", "Sealed", "commitment", "excerpt_content", "fact_content",
+    "seal", "session_pseudonym", "turn_pseudonym", "user_pseudonym", "verify",
 ]  # fmt: skip

@@ -76,7 +76,8 @@ def _header(record: TraceRecord, lines: list[str]) -> str:
         f',"seals":["{seals.prompt.hex()}","{seals.content.hex()}","{seals.evidence.hex()}"]'
         f',"session":{q(record.session)},"tenant":{q(record.tenant_id)},"timings":[{",".join(timings)}]'
         f',"trace":{q(record.trace_id)},"turn":{q(record.turn)},"user":{q(record.user)}'
-        f',"versions":{_versions(record.versions)},"zone":{q(record.zone)}}}' )
+        f',"versions":{_versions(record.versions)},"zone":{q(record.zone)}}}'
+    )
 
 
 @lru_cache(maxsize=64)

@@ -36,8 +36,8 @@ _BEATEN: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """What explaining may look at beside the trace: what it names, the replayed prompt (None where it could not be
-    replayed) and the instant up to which the aftermath is told."""
+    """What explaining may look at beside the trace: what it names, the replayed prompt (None where it could
+    not be replayed) and the instant up to which the aftermath is told."""
 
     surroundings: Surroundings
     prompt: Prompt | None
@@ -46,10 +46,9 @@ class Looked:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Why an item is there. `locations` are all runs of bytes that it fills, and `text` is what they hold, empty
-    without a replayed prompt. `steps` begin with the oldest. `won_over` are candidates of its section that
-    it was
-    preferred to, the best first, at most 20. `figures` are tokens of the model by name."""
+    """Why an item is there. `locations` are all runs of bytes that it fills, and `text` is what they hold,
+    empty without a replayed prompt. `steps` begin with the oldest. `won_over` are candidates of its section
+    that it was preferred to, the best first, at most 20. `figures` are tokens of the model by name."""
 
     candidate: Candidate
     text: str
@@ -120,7 +119,8 @@ def _text(part: Part, span: Span) -> str:
 def _candidate(
     found: tuple[CandidateBlock, int] | None, item_id: str, runs: Sequence[tuple[Location, str]]
 ) -> Candidate:
-    """The item's recorded fate; for what is no candidate (headings, dates, labels), that its section brought it."""
+    """The item's recorded fate; for what is no candidate (headings, dates, labels), that its section brought
+    it."""
     if found is not None:
         chosen = candidate(*found)
         if not chosen.is_in:
@@ -223,13 +223,16 @@ def _aftermath(chosen: Candidate, record: TraceRecord, looked: Looked) -> Iterat
 
 
 def _selected(chosen: Candidate, record: TraceRecord, found: tuple[CandidateBlock, int] | None) -> Step:
-    place, what = chosen.location, "included in this prompt"
+    what = "included in this prompt"
+    place = chosen.location
     if place is not None:
-        what += f" at bytes {place.offset} to {place.offset + place.length} of message {place.message}, part
-        {place.part}" if found is not None and chosen.scores: rank = found[1] + 1 of = f" of
-        {record.history.matched} that matched" if record.history else "" legs = ", ".join(f"{leg} {score /
-        1e6:.3f}" for leg, score in chosen.scores.items()) what += f", as number {rank}{of} ({legs})" return
-        Step(StepKind.SELECTED, record.now, record.policy, f"{what}: {chosen.reason}", chosen.policy_field)
+        end = place.offset + place.length
+        what += f" at bytes {place.offset} to {end} of message {place.message}, part {place.part}"
+    if found is not None and chosen.scores:
+        of = f" of {record.history.matched} that matched" if record.history else ""
+        legs = ", ".join(f"{leg} {score / 1e6:.3f}" for leg, score in chosen.scores.items())
+        what += f", as number {found[1] + 1}{of} ({legs})"
+    return Step(StepKind.SELECTED, record.now, record.policy, f"{what}: {chosen.reason}", chosen.policy_field)
 
 
 def _won_over(found: tuple[CandidateBlock, int] | None, given: Surroundings) -> tuple[Candidate, ...]:

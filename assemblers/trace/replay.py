@@ -219,6 +219,5 @@ def _first_difference(recorded: Sequence[CandidateBlock], replayed: Sequence[Can
 
 
 def _fates(block: CandidateBlock) -> dict[str, tuple[int, ...]]:
-    columns: tuple[Int32s | np.ndarray[tuple[int], np.dtype[np.uint8]], ...]
     columns = (block.outcomes, block.tokens, block.offsets, block.lengths)
     return dict(zip(item_ids(block), zip(*(column.tolist() for column in columns), strict=True), strict=True))
