@@ -1,0 +1,64 @@
+"""Digests of a prompt: SHA-256 over a canonical encoding in which every field is preceded by its length.
+
+A text enters the digest of the whole by its own digest, so that what many prompts share is hashed once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import sha256
+
+from assemblers.assembly import Message
+from assemblers.records import PrefixRevision, SectionKind, Text, ToolCall, ToolResult
+
+_PREFIX_DOMAIN = "muniment/prefix/1"
+_PROMPT_DOMAIN = "muniment/prompt/1"
+
+
+def digest(fields: Iterable[str]) -> str:
+    """SHA-256 (hex) of the fields, each as eight bytes of length (big-endian) and its UTF-8 bytes."""
+    encoded = [field.encode() for field in fields]
+    return sha256(b"".join([part for field in encoded for part in (len(field).to_bytes(8), field)])).hexdigest()
+
+
+def text_digest(text: str) -> str:
+    """SHA-256 (hex) of a text's UTF-8 bytes."""
+    return sha256(text.encode()).hexdigest()
+
+
+def prefix_digest(prefix: PrefixRevision) -> str:
+    """The digest of the bytes that a provider sees of a prefix: its text, and each tool's name and definition."""
+    tools = [field for tool in prefix.tools for field in (tool.name, tool.definition_json)]
+    return digest((_PREFIX_DOMAIN, prefix.text, str(len(prefix.tools)), *tools))
+
+
+def section_digests(messages: Sequence[Message], known: Mapping[SectionKind, str]) -> dict[SectionKind, str]:
+    """SHA-256 (hex) of each section's bytes, its parts joined in order; `known` ones are not hashed again."""
+    texts: dict[SectionKind, str] = {}
+    for message in messages:
+        for part in message.parts:
+            texts[part.section] = texts[part.section] + part.text if part.section in texts else part.text
+    return {section: known.get(section) or text_digest(text) for section, text in texts.items()}
+
+
+def prompt_digest(prefix_sha256: str, messages: Sequence[Message], sections: Mapping[SectionKind, str]) -> str:
+    """The digest of a prompt: of the prefix, of where each part begins and ends, and of each section's bytes.
+
+    The fields are the prefix's digest; for each part the place of its message (from 0), role, section, form and
+    length in characters; then each section's name and digest in the order of appearance.
+    """
+    fields = [_PROMPT_DOMAIN, prefix_sha256]
+    for place, message in enumerate(messages):
+        for part in message.parts:
+            fields += (str(place), message.role, part.section, _form(part.content), str(len(part.text)))
+    for section, sha256_hex in sections.items():
+        fields += (section, sha256_hex)
+    return digest(fields)
+
+
+def _form(content: Text | ToolCall | ToolResult) -> str:
+    if isinstance(content, Text):
+        return "text"
+    if isinstance(content, ToolCall):
+        return f"call {content.call_id} {content.tool_name}"
+    return f"{'error' if content.is_error else 'result'} {content.call_id} {content.tool_name}"

@@ -1,0 +1,163 @@
+"""A user's archived excerpts as rendered, counted lines: each is rendered when a question first brings it up.
+
+The lines of an excerpt never change, so a `PreparedArchive` serves every call until the archive grows. It fills in
+place; what it answers never depends on what was asked before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, tzinfo
+
+import numpy as np
+
+from assemblers.assembly import Bytes1, Int32s, Source, SourceKind
+from assemblers.records import Excerpt, Role
+from assemblers.sections.pieces import Piece, piece
+from assemblers.text import age, inline, local_date
+from assemblers.tokens import TokenCounter
+
+_UNRENDERED = -1
+_MAX_DAYS = 4
+"""Dates of so many (day, zone) pairs are kept: midnight comes at another instant in each zone."""
+
+_ROLE_NAMES = {Role.ASSISTANT: "Assistant", Role.TOOL: "Tool", Role.SYSTEM: "System", Role.DEVELOPER: "Developer"}
+
+
+class SessionDates:
+    """The date lines of an archive's sessions as a reader sees them on one day in one zone."""
+
+    __slots__ = ("costs", "pieces")
+
+    def __init__(self, sessions: int) -> None:
+        self.pieces: list[Piece | None] = [None] * sessions
+        self.costs = [_UNRENDERED] * sessions
+
+
+class PreparedArchive:
+    """Excerpts by index (the place in what was given), and their sessions, numbered from 0 in the order of time.
+
+    `numbers`, `sessions`, `assistant` (1 for the assistant's words), `twins` (1 where an excerpt reads like another
+    one) and `tokens` have an entry for each excerpt; `order` gives its place in time, None where the index is it.
+    `tokens`, `twins` and `pieces` are there for what was passed to `render`.
+    """
+
+    __slots__ = (
+        "_by_line", "_by_text", "_counter", "_dates", "_excerpts", "_session_times", "assistant", "numbers", "order",
+        "pieces", "session_ids", "sessions", "tokens", "twins",
+    )  # fmt: skip
+
+    def __init__(self, excerpts: Sequence[Excerpt], counter: TokenCounter) -> None:
+        self._excerpts = tuple(excerpts)
+        self._counter = counter
+        self._dates: dict[tuple[int, tzinfo], SessionDates] = {}
+        self._by_text: dict[str, list[int]] = {}
+        self._by_line: dict[str, list[int]] = {}
+        count = len(self._excerpts)
+        self.numbers: Int32s = np.fromiter((e.no for e in self._excerpts), np.int32, count)
+        self.assistant: Bytes1 = np.fromiter((e.role is Role.ASSISTANT for e in self._excerpts), np.uint8, count)
+        self.twins: Bytes1 = np.zeros(count, np.uint8)
+        self.tokens: Int32s = np.full(count, _UNRENDERED, np.int32)
+        self.pieces: list[Piece | None] = [None] * count
+        self.order = _order(self._excerpts)
+        self._number_sessions()
+
+    @property
+    def counter_id(self) -> str:
+        """The vocabulary of the counts."""
+        return self._counter.id
+
+    def __len__(self) -> int:
+        return len(self._excerpts)
+
+    def render(self, units: Int32s) -> None:
+        """Render and count those of the excerpts that are not yet."""
+        missing = units[self.tokens[units] == _UNRENDERED]
+        for unit in missing.tolist():
+            self._render(unit)
+
+    def piece(self, unit: int) -> Piece:
+        """The line of a rendered excerpt."""
+        found = self.pieces[unit]
+        if found is None:
+            self._render(unit)
+            return self.piece(unit)
+        return found
+
+    def reading_like(self, text: str) -> Sequence[int]:
+        """The rendered excerpts whose text, as it is shown, is `text`."""
+        return self._by_text.get(text, ())
+
+    def twins_of(self, unit: int) -> Sequence[int]:
+        """The rendered excerpts with the same line, this one included."""
+        return self._by_line[self.piece(unit).text]
+
+    def dates(self, sessions: set[int], now: datetime, zone: tzinfo, today: int) -> SessionDates:
+        """The date lines of the `sessions`, at least; `today` is the ordinal of the date of `now` in `zone`."""
+        dates = self._dates.get((today, zone))
+        if dates is None:
+            if len(self._dates) >= _MAX_DAYS:
+                self._dates.clear()
+            dates = self._dates[today, zone] = SessionDates(len(self._session_times))
+        for session in sessions:
+            if dates.pieces[session] is None:
+                line = date_line(self._session_times[session], now, zone)
+                source = Source(SourceKind.ARCHIVED_SESSION, self.session_ids[session], self._session_times[session])
+                dated = piece(self._counter, line, f"archived-session/{self.session_ids[session]}", source)
+                dates.pieces[session], dates.costs[session] = dated, dated.tokens
+        return dates
+
+    def _number_sessions(self) -> None:
+        known = sorted({(e.session_time, e.session_no, e.session_id) for e in self._excerpts})
+        place = {session_no: at for at, (_, session_no, _) in enumerate(known)}
+        numbers = (place[excerpt.session_no] for excerpt in self._excerpts)
+        self.sessions: Int32s = np.fromiter(numbers, np.int32, len(self._excerpts))
+        self.session_ids = tuple(session_id for _, _, session_id in known)
+        self._session_times = tuple(time for time, _, _ in known)
+
+    def _render(self, unit: int) -> None:
+        excerpt = self._excerpts[unit]
+        text = inline(excerpt.text)
+        source = Source(SourceKind.EXCERPT, str(excerpt.no), excerpt.occur_time)
+        line = piece(self._counter, f"- {speaker_name(excerpt)}: {text}\n", f"excerpt/{excerpt.no}", source)
+        self._by_text.setdefault(text, []).append(unit)
+        alike = self._by_line.setdefault(line.text, [])
+        alike.append(unit)
+        if len(alike) > 1:
+            self.twins[alike] = 1
+        self.pieces[unit] = line
+        self.tokens[unit] = line.tokens
+
+
+def prepare_archive(excerpts: Sequence[Excerpt], counter: TokenCounter) -> PreparedArchive:
+    """The excerpts, ready to be rendered under one vocabulary.
+
+    The indexes of a `Ranking` are places in `excerpts`, whatever their order. Keep the result for each archive epoch
+    and vocabulary, and drop it when the user is erased.
+    """
+    return PreparedArchive(excerpts, counter)
+
+
+def speaker_name(excerpt: Excerpt) -> str:
+    """Who speaks: the person by name, and what is not a person's word labelled as such."""
+    name = inline(excerpt.speaker)
+    if excerpt.role is Role.USER:
+        return name or "User"
+    label = _ROLE_NAMES[excerpt.role]
+    return f"{name} ({label.lower()})" if name and name.casefold() != label.casefold() else label
+
+
+def date_line(session_time: datetime, now: datetime, zone: tzinfo) -> str:
+    """The line above a session's excerpts."""
+    return f"- {local_date(session_time, zone)}, {age(session_time, now, zone)}:\n"
+
+
+def _order(excerpts: Sequence[Excerpt]) -> list[int] | None:
+    keys = [(e.session_time, e.session_no, e.position, e.no) for e in excerpts]
+    ordered = sorted(range(len(keys)), key=keys.__getitem__)
+    if ordered == list(range(len(keys))):
+        return None
+    places = [0] * len(keys)
+    for place, unit in enumerate(ordered):
+        places[unit] = place
+    return places

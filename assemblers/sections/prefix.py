@@ -1,0 +1,42 @@
+"""The prefix: a system text and tools that are the same for every user, session, turn and clock of a tenant."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from assemblers.assembly import CandidateBlock, Part, Source, SourceKind
+from assemblers.decisions import required_row, small_block
+from assemblers.digests import prefix_digest, text_digest
+from assemblers.records import PrefixRevision, SectionKind
+from assemblers.sections.pieces import make_part, piece
+from assemblers.tokens import TokenCounter, count_tool
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedPrefix:
+    """A prefix rendered and counted. `part` is None where it has no text; tokens are raw, tools without frames."""
+
+    part: Part | None
+    tool_tokens: int
+    sha256: str
+    section_sha256: str
+    block: CandidateBlock
+
+
+# Pure, and the same few prefixes come with every call. Bounded, since a prefix may be large.
+@lru_cache(maxsize=64)
+def prepare_prefix(prefix: PrefixRevision, counter: TokenCounter) -> PreparedPrefix:
+    """The prefix as the first message's part, and its tools' tokens."""
+    source = Source(SourceKind.PREFIX_REVISION, prefix.name)
+    counts = [count_tool(counter, tool.definition_json) for tool in prefix.tools]
+    ids = [f"tool/{tool.name}" for tool in prefix.tools]
+    rows = [required_row(count) for count in counts]
+    part = None
+    if prefix.text:
+        text = piece(counter, prefix.text, "prefix", source)
+        part = make_part(SectionKind.PREFIX, (text,), text.tokens)
+        ids.insert(0, "prefix")
+        rows.insert(0, required_row(text.tokens, 0, text.size))
+    block = small_block(SectionKind.PREFIX, SourceKind.PREFIX_REVISION, tuple(ids), rows, ("",), 0, 0)
+    return PreparedPrefix(part, sum(counts), prefix_digest(prefix), text_digest(prefix.text), block)
