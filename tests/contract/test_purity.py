@@ -19,17 +19,18 @@ IMPURE = {
     "sqlite3", "ssl", "multiprocessing", "subprocess", "tempfile", "threading", "time", "urllib", "uuid",
 }
 # fmt: on
+PURE_PARTS = {"urllib.parse"}
 CLOCKS = {"now", "utcnow", "today", "monotonic", "perf_counter"}
 OF_SYS = {"getsizeof", "maxsize", "maxunicode"}
 
 
 def imported(tree: ast.Module) -> set[str]:
-    """The top-level names of the modules that are imported, anywhere in the file."""
+    """The top-level names of the modules that are imported, anywhere in the file; submodules that are pure are none."""
     names: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             names |= {alias.name.partition(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
+        elif isinstance(node, ast.ImportFrom) and node.module and node.module not in PURE_PARTS:
             names.add(node.module.partition(".")[0])
     return names
 
