@@ -47,6 +47,13 @@ class LimitExceeded(StorageError):
         super().__init__(f"at most {limit} {what}")
 
 
+class InvalidCursor(StorageError):
+    """A page cursor that no list has given out; the list begins anew without one."""
+
+    def __init__(self) -> None:
+        super().__init__("the page cursor is not one of this list; leave it empty to begin anew")
+
+
 class Erased(StorageError):
     """The content is gone for good; the proof that it was there remains."""
 

@@ -1,0 +1,5 @@
+"""What may be lost: stores in this process's memory."""
+
+from storage.memory.sessions import MemorySessions
+
+__all__ = ["MemorySessions"]

@@ -1,0 +1,83 @@
+"""What archiving does, within the caller's transaction."""
+
+import secrets
+import sqlite3
+from collections.abc import Sequence
+from datetime import datetime
+
+from assemblers.ranking import INDEX_FORMAT
+from assemblers.records import UserRef
+from storage.ledger import commitment, excerpt_content
+from storage.ports import ArchivedSession, ArchiveWritten, ExcerptDraft
+from storage.sql.columns import from_micros, terms_to_json, to_micros
+from storage.sqlite.bulk import insert_rows
+from storage.sqlite.counters import Counters, read_counters, write_counters
+
+_EXCERPT_COLUMNS = (
+    "tenant_id", "user_id", "no", "session_no", "turn_id", "position", "role", "speaker", "occur_time", "write_time",
+    "commitment", "salt", "content",
+)  # fmt: skip
+_POSTING_COLUMNS = ("tenant_id", "user_id", "excerpt_no", "index_format", "terms")
+_FIND_SESSION = """SELECT session_no, session_time FROM archived_sessions
+    WHERE tenant_id = ? AND user_id = ? AND session_id = ?"""
+_ADD_SESSION = """INSERT INTO archived_sessions (tenant_id, user_id, session_id, session_no, session_time)
+    VALUES (?, ?, ?, ?, ?)"""
+_KNOWN = "SELECT turn_id, position FROM excerpts WHERE tenant_id = ? AND user_id = ? AND session_no = ?"
+
+
+def append_sessions(
+    connection: sqlite3.Connection, user: UserRef, sessions: Sequence[ArchivedSession], now: datetime
+) -> ArchiveWritten:
+    """Add the excerpts that are not there yet; the first date given to a session stays its date."""
+    counters = read_counters(connection, user)
+    first_no = counters.excerpt_no + 1
+    duplicates = sum(_append_session(connection, user, session, now, counters) for session in sessions)
+    end_no = counters.excerpt_no + 1
+    if end_no > first_no:
+        counters.archive_epoch += 1
+        write_counters(connection, user, counters)
+    return ArchiveWritten(end_no - first_no, duplicates, first_no, end_no)
+
+
+def _append_session(
+    connection: sqlite3.Connection, user: UserRef, session: ArchivedSession, now: datetime, counters: Counters
+) -> int:
+    """Add one session's excerpts; gives how many were there already."""
+    if not session.excerpts:
+        return 0
+    owner = (user.tenant_id, user.user_id)
+    found = connection.execute(_FIND_SESSION, (*owner, session.session_id)).fetchone()
+    if found is None:
+        counters.archived_session_no += 1
+        found = (counters.archived_session_no, to_micros(session.session_time))
+        connection.execute(_ADD_SESSION, (*owner, session.session_id, *found))
+    session_no, session_time = found
+    known = set(connection.execute(_KNOWN, (*owner, session_no)).fetchall())
+    dated = ArchivedSession(session.session_id, from_micros(session_time), session.excerpts)
+    excerpts, postings = [], []
+    for draft in session.excerpts:
+        if (draft.turn_id, draft.position) in known:
+            continue
+        known.add((draft.turn_id, draft.position))
+        counters.excerpt_no += 1
+        excerpts.append((*owner, counters.excerpt_no, session_no, *_columns(dated, draft, now)))
+        postings.append((*owner, counters.excerpt_no, INDEX_FORMAT, terms_to_json(draft.terms)))
+    insert_rows(connection, "excerpts", _EXCERPT_COLUMNS, excerpts)
+    insert_rows(connection, "postings", _POSTING_COLUMNS, postings)
+    return len(session.excerpts) - len(excerpts)
+
+
+def _columns(session: ArchivedSession, draft: ExcerptDraft, now: datetime) -> tuple[str | int | bytes, ...]:
+    salt = secrets.token_bytes(16)
+    proof = commitment(salt, excerpt_content(session.session_id, session.session_time, draft))
+    return (
+        draft.turn_id,
+        draft.position,
+        draft.role,
+        draft.speaker,
+        to_micros(draft.occur_time),
+        to_micros(now),
+        proof,
+        salt,
+        draft.text.encode(),
+    )

@@ -1,0 +1,147 @@
+"""Excerpts of past sessions on SQLite, with the arrays that rank them."""
+
+import sqlite3
+from collections.abc import Sequence
+from datetime import datetime
+from itertools import pairwise
+from typing import Final
+
+from assemblers.ranking import IndexUnit, build_archive
+from assemblers.records import Excerpt, Role, UserRef
+from storage.errors import Erased
+from storage.ports import ArchivedSession, ArchiveSnapshot, ArchiveWritten, Receipt
+from storage.snapshots import SnapshotCache
+from storage.sql.columns import from_micros, terms_from_json
+from storage.sqlite.archive_changes import append_sessions
+from storage.sqlite.database import Database
+from storage.sqlite.receipts import once
+
+CACHE_BYTES: Final = 256 * 2**20
+_EXCERPT_BYTES: Final = 900
+"""An excerpt in memory without its text and terms, by measurement with tracemalloc."""
+_TERM_BYTES: Final = 90
+_NUMBERS_AT_ONCE: Final = 256
+
+_EPOCH = "SELECT archive_epoch FROM users WHERE tenant_id = ? AND user_id = ?"
+_SELECT = """SELECT e.no, e.session_no, e.position, s.session_id, s.session_time, e.turn_id, e.role, e.speaker,
+    e.occur_time, e.commitment, e.content, p.terms
+    FROM excerpts e JOIN archived_sessions s USING (tenant_id, user_id, session_no)
+    JOIN postings p ON p.tenant_id = e.tenant_id AND p.user_id = e.user_id AND p.excerpt_no = e.no
+    WHERE e.tenant_id = ? AND e.user_id = ? AND e.content IS NOT NULL"""
+_SNAPSHOT = f"{_SELECT} ORDER BY s.session_time, e.session_no, e.position, e.no DESC"
+
+
+class SqliteArchives:
+    """The port `ArchiveStore`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._cache: SnapshotCache[ArchiveSnapshot] = SnapshotCache(self._load, _size, CACHE_BYTES)
+
+    def peek(self, user: UserRef) -> ArchiveSnapshot | None:
+        """The snapshot if it is in memory."""
+        return self._cache.peek(user)
+
+    async def load(self, user: UserRef) -> ArchiveSnapshot:
+        """The snapshot."""
+        return await self._cache.get(user)
+
+    async def _load(self, user: UserRef) -> ArchiveSnapshot:
+        owner = (user.tenant_id, user.user_id)
+        async with self._database.snapshot() as snapshot:
+            row = snapshot.row(_EPOCH, owner)
+            excerpts = await snapshot.rows(_SNAPSHOT, owner, excerpt_of)
+        ordinals = _session_ordinals(excerpts)
+        units = [
+            IndexUnit(excerpt.no, ordinal, excerpt.position, excerpt.terms)
+            for excerpt, ordinal in zip(excerpts, ordinals, strict=True)
+        ]
+        archive = await self._database.compute(lambda: build_archive(units))
+        by_number = {excerpt.no: excerpt for excerpt in excerpts}
+        return ArchiveSnapshot(
+            row[0] if row else 0, tuple(by_number[no] for no in archive.numbers.tolist()), archive
+        )
+
+    async def excerpts(self, user: UserRef, numbers: Sequence[int]) -> tuple[Excerpt, ...]:
+        """The excerpts of those numbers, in their order."""
+        kept = self.peek(user)
+        if kept is not None:
+            found = {excerpt.no: excerpt for excerpt in kept.excerpts} if numbers else {}
+        else:
+            found = await self._find(user, sorted(set(numbers)))
+        missing = [no for no in numbers if no not in found]
+        if missing:
+            raise Erased("an excerpt is gone")
+        return tuple(found[no] for no in numbers)
+
+    async def _find(self, user: UserRef, numbers: Sequence[int]) -> dict[int, Excerpt]:
+        found: dict[int, Excerpt] = {}
+        async with self._database.snapshot() as snapshot:
+            for start in range(0, len(numbers), _NUMBERS_AT_ONCE):
+                some = numbers[start : start + _NUMBERS_AT_ONCE]
+                statement = f"{_SELECT} AND e.no IN ({', '.join('?' * len(some))})"
+                rows = await snapshot.rows(statement, (user.tenant_id, user.user_id, *some), excerpt_of)
+                found.update((excerpt.no, excerpt) for excerpt in rows)
+        return found
+
+    async def append(
+        self,
+        user: UserRef,
+        sessions: Sequence[ArchivedSession],
+        now: datetime,
+        receipt: Receipt[ArchiveWritten],
+    ) -> ArchiveWritten:
+        """Archive sessions; what is there already is counted and left as it is."""
+
+        def body(connection: sqlite3.Connection) -> ArchiveWritten:
+            return once(connection, receipt, lambda: append_sessions(connection, user, sessions, now), user)
+
+        return await self._database.write(body, lambda _: self.forget(user), heavy=True)
+
+    def forget(self, user: UserRef) -> None:
+        """The user's archive changed."""
+        self._cache.forget(user)
+
+
+def excerpt_of(
+    no: int,
+    session_no: int,
+    position: int,
+    session_id: str,
+    session_time: int,
+    turn_id: str,
+    role: str,
+    speaker: str,
+    occur_time: int,
+    commitment: bytes,
+    content: bytes,
+    terms: bytes,
+) -> Excerpt:
+    """The excerpt in a row."""
+    return Excerpt(
+        no=no,
+        session_no=session_no,
+        position=position,
+        session_id=session_id,
+        session_time=from_micros(session_time),
+        turn_id=turn_id,
+        role=Role(role),
+        speaker=speaker,
+        text=content.decode(),
+        occur_time=from_micros(occur_time),
+        terms=terms_from_json(terms),
+        commitment=commitment,
+    )
+
+
+def _session_ordinals(excerpts: Sequence[Excerpt]) -> list[int]:
+    """Dense numbers of the sessions in the order of time, for excerpts that lie in this order."""
+    ordinals = [0] * len(excerpts)
+    for index, (before, after) in enumerate(pairwise(excerpts), start=1):
+        ordinals[index] = ordinals[index - 1] + (before.session_no != after.session_no)
+    return ordinals
+
+
+def _size(snapshot: ArchiveSnapshot) -> int:
+    texts = sum(4 * len(excerpt.text) + _TERM_BYTES * len(excerpt.terms) for excerpt in snapshot.excerpts)
+    return snapshot.archive.nbytes + texts + _EXCERPT_BYTES * (1 + len(snapshot.excerpts))

@@ -1,0 +1,52 @@
+"""The row of each user: its pseudonym and the counters that number its things and its changes."""
+
+import secrets
+import sqlite3
+from dataclasses import dataclass
+
+from assemblers.records import UserRef
+
+_CREATE = """INSERT INTO users
+    (tenant_id, user_id, pseudonym, fact_epoch, archive_epoch, fact_no, excerpt_no, archived_session_no)
+    VALUES (?, ?, ?, 0, 0, 0, 0, 0) ON CONFLICT (tenant_id, user_id) DO NOTHING"""
+_READ = """SELECT fact_epoch, archive_epoch, fact_no, excerpt_no, archived_session_no FROM users
+    WHERE tenant_id = ? AND user_id = ?"""
+_WRITE = """UPDATE users SET fact_epoch = ?, archive_epoch = ?, fact_no = ?, excerpt_no = ?, archived_session_no = ?
+    WHERE tenant_id = ? AND user_id = ?"""
+
+
+@dataclass(slots=True)
+class Counters:
+    """How often a user's facts and archive changed, and the numbers given out last. Changed within one transaction."""
+
+    fact_epoch: int
+    archive_epoch: int
+    fact_no: int
+    excerpt_no: int
+    archived_session_no: int
+
+
+def ensure_user(connection: sqlite3.Connection, user: UserRef) -> None:
+    """Create the user's row if there is none."""
+    connection.execute(_CREATE, (user.tenant_id, user.user_id, secrets.token_hex(16)))
+
+
+def read_counters(connection: sqlite3.Connection, user: UserRef) -> Counters:
+    """The counters of a user, whose row is created if need be."""
+    row = connection.execute(_READ, (user.tenant_id, user.user_id)).fetchone()
+    if row is None:
+        ensure_user(connection, user)
+        return Counters(0, 0, 0, 0, 0)
+    return Counters(*row)
+
+
+def write_counters(connection: sqlite3.Connection, user: UserRef, counters: Counters) -> None:
+    """Store the counters as they are now."""
+    values = (
+        counters.fact_epoch,
+        counters.archive_epoch,
+        counters.fact_no,
+        counters.excerpt_no,
+        counters.archived_session_no,
+    )
+    connection.execute(_WRITE, (*values, user.tenant_id, user.user_id))

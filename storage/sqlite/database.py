@@ -1,0 +1,110 @@
+"""The open database: look-ups in place, longer reads in slices, writes through the writer.
+
+Longer reads do not go to threads: the driver lets go of the interpreter lock at each row, and a busy event loop then
+takes it for a time slice, so that a load of some hundred rows takes as many slices. They read in the loop instead,
+`SLICE_ROWS` rows at a time, within one transaction on a connection of their own.
+"""
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncIterator, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from storage.sqlite.connection import connect_reader
+from storage.sqlite.failures import translate, translated
+from storage.sqlite.writer import Writer
+
+T = TypeVar("T")
+
+Parameters = Sequence[str | int | bytes | None]
+Row = tuple[Any, ...]
+"""A row as the driver gives it: the statement beside each use says which columns it has."""
+
+SLICE_ROWS: Final = 256
+"""Rows that are read before others get their turn."""
+_READERS: Final = 4
+
+
+class Database:
+    """One reading connection for look-ups, a few for longer reads, and the writer."""
+
+    def __init__(self, path: Path, writer: Writer) -> None:
+        self._path, self._writer = path, writer
+        self._reader = connect_reader(path)
+        self._free: list[sqlite3.Connection] = []
+        self._readers = asyncio.Semaphore(_READERS)
+        self._thread = ThreadPoolExecutor(1, "muniment-compute")
+
+    def row(self, statement: str, parameters: Parameters) -> Row | None:
+        """The first row, read in place: for look-ups by key only."""
+        try:
+            row: Row | None = self._reader.execute(statement, parameters).fetchone()
+        except sqlite3.Error as error:
+            raise translate(error) from error
+        return row
+
+    def rows(self, statement: str, parameters: Parameters) -> list[Row]:
+        """All rows, read in place: for a handful only."""
+        with translated():
+            return self._reader.execute(statement, parameters).fetchall()
+
+    @asynccontextmanager
+    async def snapshot(self) -> AsyncIterator["Snapshot"]:
+        """A longer read that sees one state of the data from beginning to end."""
+        async with self._readers:
+            with translated():
+                connection = self._free.pop() if self._free else connect_reader(self._path)
+                try:
+                    connection.execute("BEGIN")
+                    yield Snapshot(connection)
+                finally:
+                    connection.execute("ROLLBACK")
+                    self._free.append(connection)
+
+    async def write(
+        self,
+        body: Callable[[sqlite3.Connection], T],
+        committed: Callable[[T], None] | None = None,
+        heavy: bool = False,
+    ) -> T:
+        """One atomic, durable step. `committed` runs before anybody learns of the result."""
+        return await self._writer.write(body, committed or _nothing, heavy)
+
+    async def compute(self, work: Callable[[], T]) -> T:
+        """Run a computation that takes long beside the loop."""
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+
+    def close(self) -> None:
+        """Close the reading connections."""
+        for connection in (self._reader, *self._free):
+            connection.close()
+        self._thread.shutdown()
+
+
+class Snapshot:
+    """One state of the data."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def row(self, statement: str, parameters: Parameters) -> Row | None:
+        """The first row."""
+        row: Row | None = self._connection.execute(statement, parameters).fetchone()
+        return row
+
+    async def rows(self, statement: str, parameters: Parameters, decode: Callable[..., T]) -> list[T]:
+        """All rows through `decode`, which gets the columns as arguments; lets others run after each slice."""
+        cursor = self._connection.execute(statement, parameters)
+        decoded: list[T] = []
+        while rows := cursor.fetchmany(SLICE_ROWS):
+            decoded.extend(decode(*row) for row in rows)
+            if len(rows) == SLICE_ROWS:
+                await asyncio.sleep(0)
+        return decoded
+
+
+def _nothing(_: object) -> None:
+    """For writes that leave nothing behind in memory."""

@@ -1,0 +1,113 @@
+"""Opening a data folder as a `Storage`."""
+
+import asyncio
+import sqlite3
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from storage.errors import StorageError
+from storage.memory import MemorySessions
+from storage.ports import SessionCache
+from storage.sqlite.archives import SqliteArchives
+from storage.sqlite.checkpoints import Checkpoints, empty_log
+from storage.sqlite.connection import DATABASE_NAME, FolderLock, connect_writer
+from storage.sqlite.database import Database
+from storage.sqlite.facts import SqliteFacts
+from storage.sqlite.failures import translated
+from storage.sqlite.policies import SqlitePolicies
+from storage.sqlite.prefixes import SqlitePrefixes
+from storage.sqlite.retention import Retention
+from storage.sqlite.traces import ChainHeads, SqliteTraces
+from storage.sqlite.transcripts import SqliteTranscripts
+from storage.sqlite.upgrade import prepare_schema
+from storage.sqlite.usage import SqliteUsage
+from storage.sqlite.users import SqliteUsers
+from storage.sqlite.writer import Writer
+
+
+class SqliteStorage:
+    """The port `Storage` on a data folder. Also an async context manager, which closes it."""
+
+    def __init__(
+        self, lock: FolderLock, connection: sqlite3.Connection, path: Path, sessions: SessionCache
+    ) -> None:
+        heads = ChainHeads()
+        retention = Retention()
+        self._lock, self._connection = lock, connection
+        self._writer = Writer(connection, heads.forget)
+        self._checkpoints = Checkpoints(path, self._writer)
+        self._writer.on_commit(self._checkpoints.committed)
+        self._database = Database(path, self._writer)
+        archives = SqliteArchives(self._database)
+        self.facts = SqliteFacts(self._database, self._checkpoints)
+        self.archives = archives
+        self.transcripts = SqliteTranscripts(self._database, archives, self._checkpoints, retention)
+        self.policies = SqlitePolicies(self._database)
+        self.prefixes = SqlitePrefixes(self._database)
+        self.traces = SqliteTraces(self._database, heads, retention)
+        self.users = SqliteUsers(self._database)
+        self.usage = SqliteUsage(self._database)
+        self.sessions = sessions
+
+    async def ready(self) -> bool:
+        """Whether reads and writes work now; a write that changes nothing finds out."""
+        try:
+            await self._database.write(_probe)
+            self._database.row("SELECT 1", ())
+        except StorageError:
+            return False
+        return True
+
+    @property
+    def waiting_writes(self) -> int:
+        """How many writes wait for a transaction."""
+        return self._writer.depth
+
+    async def close(self) -> None:
+        """Finish what was accepted and let go of everything."""
+        await self._writer.close()
+        await self._checkpoints.close()
+        self._database.close()
+        with translated():
+            empty_log(self._connection)
+        self._connection.close()
+        self._lock.release()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.close()
+
+
+async def open_sqlite(data_dir: Path, sessions: SessionCache | None = None) -> SqliteStorage:
+    """Open a data folder, which is created if need be, with a session cache (default: in this process).
+
+    Raises `DataFolderInUse`, `SchemaMismatch`, or `StorageUnavailable`.
+    """
+    lock = FolderLock(data_dir)
+    try:
+        path = data_dir / DATABASE_NAME
+        with translated():
+            connection = await asyncio.to_thread(_open, path)
+            return SqliteStorage(lock, connection, path, sessions or MemorySessions())
+    except BaseException:
+        lock.release()
+        raise
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    connection = connect_writer(path)
+    try:
+        prepare_schema(connection, path)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _probe(connection: sqlite3.Connection) -> None:
+    connection.execute("SELECT count(*) FROM alembic_version").fetchone()

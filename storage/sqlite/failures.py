@@ -1,0 +1,25 @@
+"""SQLite's errors as ours: the code decides, the driver's text stays out."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from storage.errors import StorageError, StorageFull, StorageUnavailable
+
+
+def translate(error: sqlite3.Error) -> StorageError:
+    """The typed error for a failure of the driver."""
+    # Extended codes carry the primary one in their low byte. Errors of the module itself carry none.
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+    if code == sqlite3.SQLITE_FULL:
+        return StorageFull("the disk is full")
+    return StorageUnavailable("the store does not answer")
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Let the driver's errors out as ours only."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise translate(error) from error

@@ -1,0 +1,143 @@
+"""The audit ledger on SQLite: append-only, each tenant's records chained by hash."""
+
+import sqlite3
+from datetime import datetime, timedelta
+from typing import Final
+
+from assemblers.records import SessionRef
+from storage.cursors import decode_number, encode_position
+from storage.errors import AlreadyExists, NotFound
+from storage.ledger import FIRST_SEQUENCE, GENESIS, seal
+from storage.ports import AnsweredTurn, Page, PageRequest, Seal, StoredTrace, TraceDraft, TraceSelector
+from storage.sql.columns import MAX_NUMBER, to_micros
+from storage.sqlite.database import Database
+from storage.sqlite.retention import Retention
+from storage.sqlite.trace_rows import COLUMNS, conditions, reader_of
+from storage.sqlite.turn_rows import add_turn
+
+ANSWER_KEPT: Final = timedelta(hours=24)
+"""How long a turn that is sent again gets its first answer."""
+_ANSWER_KEPT_MICROS: Final = ANSWER_KEPT // timedelta(microseconds=1)
+
+_ANSWERED = """SELECT trace_id, body_sha256 FROM answered_turns
+    WHERE tenant_id = ? AND user_id = ? AND session_id = ? AND turn_id = ? AND expire_time > ?"""
+# An expired answer gives way; one that still counts leaves the statement without an effect.
+_ANSWER = """INSERT INTO answered_turns (tenant_id, user_id, session_id, turn_id, trace_id, body_sha256, expire_time)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+    ON CONFLICT (tenant_id, user_id, session_id, turn_id) DO UPDATE SET trace_id = excluded.trace_id,
+    body_sha256 = excluded.body_sha256, expire_time = excluded.expire_time WHERE answered_turns.expire_time <= ?8"""
+_INSERT = f"INSERT INTO traces (tenant_id, {COLUMNS}) VALUES ({', '.join('?' * 12)})"
+_HEAD = "SELECT sequence, record_hash FROM traces WHERE tenant_id = ? ORDER BY sequence DESC LIMIT 1"
+_GET = f"SELECT {COLUMNS} FROM traces WHERE tenant_id = ? AND trace_id = ?"
+_LATEST = f"""SELECT {COLUMNS} FROM traces WHERE tenant_id = ? AND user_id = ? AND session_id = ?
+    ORDER BY sequence DESC LIMIT 1"""
+_CHAIN = f"SELECT {COLUMNS} FROM traces WHERE tenant_id = ? AND sequence > ? ORDER BY sequence LIMIT ?"
+
+
+class ChainHeads:
+    """Where each tenant's chain ends, in memory. Only the writer uses it, within its transactions.
+
+    What was learned in a transaction that came to nothing is void: `forget` is called then.
+    """
+
+    def __init__(self) -> None:
+        self._heads: dict[str, tuple[int, bytes]] = {}
+
+    def next_seal(self, connection: sqlite3.Connection, tenant_id: str, record: bytes) -> Seal:
+        """The seal of the tenant's next record."""
+        head = self._heads.get(tenant_id)
+        if head is None:
+            head = connection.execute(_HEAD, (tenant_id,)).fetchone() or (FIRST_SEQUENCE - 1, GENESIS)
+        sequence, previous_hash = head
+        return seal(previous_hash, sequence + 1, record)
+
+    def advance(self, tenant_id: str, new: Seal) -> None:
+        """The record with this seal is stored."""
+        self._heads[tenant_id] = new.sequence, new.record_hash
+
+    def forget(self) -> None:
+        """Look everything up anew."""
+        self._heads.clear()
+
+
+class SqliteTraces:
+    """The port `TraceStore`."""
+
+    def __init__(self, database: Database, heads: ChainHeads, retention: Retention) -> None:
+        self._database, self._heads, self._retention = database, heads, retention
+
+    def answered(self, session: SessionRef, turn_id: str, now: datetime) -> AnsweredTurn | None:
+        """Whether the turn was answered."""
+        key = (session.tenant_id, session.user_id, session.session_id, turn_id, to_micros(now))
+        row = self._database.row(_ANSWERED, key)
+        return None if row is None else AnsweredTurn(*row)
+
+    async def append(self, draft: TraceDraft) -> Seal:
+        """Append trace, turn and the turn's idempotency record."""
+        return await self._database.write(lambda connection: self._append(connection, draft))
+
+    def _append(self, connection: sqlite3.Connection, draft: TraceDraft) -> Seal:
+        session, created = draft.session, to_micros(draft.create_time)
+        self._retention.sweep(connection, created)
+        owner = (session.tenant_id, session.user_id, session.session_id)
+        expires = created + _ANSWER_KEPT_MICROS
+        answer = (*owner, draft.turn_id, draft.trace_id, draft.body_sha256, expires, created)
+        if not connection.execute(_ANSWER, answer).rowcount:
+            raise AlreadyExists("turn_id")
+        if draft.turn is not None:
+            add_turn(connection, session, draft.turn, draft.create_time, draft.turn_expire_time)
+        new = self._heads.next_seal(connection, session.tenant_id, draft.record)
+        try:
+            connection.execute(_INSERT, (session.tenant_id, *_columns(draft, created, new)))
+        except sqlite3.IntegrityError:
+            raise AlreadyExists("trace_id") from None
+        self._heads.advance(session.tenant_id, new)
+        return new
+
+    async def get(self, tenant_id: str, trace_id: str) -> StoredTrace:
+        """The trace of an id."""
+        row = self._database.row(_GET, (tenant_id, trace_id))
+        if row is None:
+            raise NotFound("no such trace")
+        return reader_of(tenant_id)(*row)
+
+    async def latest(self, session: SessionRef) -> StoredTrace | None:
+        """The session's newest trace."""
+        row = self._database.row(_LATEST, (session.tenant_id, session.user_id, session.session_id))
+        return None if row is None else reader_of(session.tenant_id)(*row)
+
+    async def list(self, tenant_id: str, selector: TraceSelector, page: PageRequest) -> Page[StoredTrace]:
+        """The selected traces, newest first."""
+        where, arguments = conditions(tenant_id, selector)
+        statement = (
+            f"SELECT {COLUMNS} FROM traces WHERE {where} AND sequence < ? ORDER BY sequence DESC LIMIT ?"
+        )
+        parameters = [*arguments, decode_number(page.cursor, MAX_NUMBER), page.size + 1]
+        async with self._database.snapshot() as snapshot:
+            traces = await snapshot.rows(statement, parameters, reader_of(tenant_id))
+        items = tuple(traces[: page.size])
+        return Page(items, encode_position(items[-1].seal.sequence) if len(traces) > page.size else "")
+
+    async def chain(self, tenant_id: str, after_sequence: int, limit: int) -> tuple[StoredTrace, ...]:
+        """Records in chain order."""
+        async with self._database.snapshot() as snapshot:
+            return tuple(
+                await snapshot.rows(_CHAIN, (tenant_id, after_sequence, limit), reader_of(tenant_id))
+            )
+
+
+def _columns(draft: TraceDraft, created: int, new: Seal) -> tuple[str | int | bytes, ...]:
+    session = draft.session
+    return (
+        new.sequence,
+        draft.trace_id,
+        session.user_id,
+        session.session_id,
+        draft.turn_id,
+        draft.policy,
+        created,
+        new.previous_hash,
+        new.record_hash,
+        draft.record,
+        draft.content,
+    )
