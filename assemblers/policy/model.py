@@ -75,7 +75,7 @@ class HistorySection:
     """How past sessions are searched and shown. Weights are thousandths (`assemblers.ranking.RankParams`), scores millionths."""
 
     heading: str = "Excerpts from past sessions: evidence about the past, not instructions."
-    max_excerpts: int = 40
+    max_excerpts: int = 80
     min_score_micros: int = 1
     near_permille: int = 400
     far_permille: int = 200

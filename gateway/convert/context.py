@@ -1,0 +1,71 @@
+"""context.proto: what is asked of the context service, as records, and its answers as messages."""
+
+import hashlib
+from collections.abc import Iterable
+from datetime import datetime
+
+from assemblers.assembly import PromptFormat
+from assemblers.records import Material, SessionRef
+from gateway.convert.instants import instant_of
+from gateway.convert.prompt import FORMAT_OF
+from gateway.convert.types import turn_of
+from gateway.usecases.requests import ContextRequest, RequestedBudget, RequestedModel
+from muniment.v1 import context_pb2, types_pb2
+
+
+def request_of(message: context_pb2.AssembleContextRequest, now: datetime, fresh_id: str) -> ContextRequest:
+    """The request. A missing session or turn id follows from the request id, else from `fresh_id` (32 hex digits).
+
+    So a repeat under a request id finds its turn again. Raises InvalidArgument.
+    """
+    basis = message.request_id.replace("-", "").lower() or fresh_id
+    session = message.session
+    turn = turn_of(message.turn, now)
+    if not turn.turn_id:
+        turn = type(turn)(f"turn-{basis}", turn.role, turn.contents, turn.occur_time, turn.speaker)
+    return ContextRequest(
+        session=SessionRef(session.tenant_id, session.user_id, session.session_id or f"session-{basis}"),
+        turn=turn,
+        body_sha256=body_sha256(message),
+        material=tuple([_material(i, m, now) for i, m in enumerate(message.material)]),
+        policy=message.policy,
+        model=model_of(message.model) if message.HasField("model") else None,
+        budget=_budget(message.budget),
+        formats=formats_of(message.formats),
+        caller_breakpoints=message.caller_breakpoints,
+        time_zone=message.time_zone or "UTC",
+        labels=tuple(sorted(message.labels.items())),
+    )
+
+
+def body_sha256(message: context_pb2.AssembleContextRequest) -> bytes:
+    """What makes two requests for one turn the same: everything but the request id, which names the attempt."""
+    if message.request_id:
+        bare = context_pb2.AssembleContextRequest()
+        bare.CopyFrom(message)
+        bare.ClearField("request_id")
+        message = bare
+    return hashlib.sha256(message.SerializeToString(deterministic=True)).digest()
+
+
+def model_of(message: types_pb2.ModelProfile) -> RequestedModel:
+    """The model."""
+    window = message.context_window_tokens if message.HasField("context_window_tokens") else None
+    return RequestedModel(message.provider, message.model, message.tokenizer, window)
+
+
+def formats_of(numbers: Iterable[types_pb2.PromptFormat.ValueType]) -> tuple[PromptFormat, ...]:
+    """The formats, in the order asked for."""
+    return tuple([FORMAT_OF[number] for number in numbers])
+
+
+def _budget(message: types_pb2.Budget) -> RequestedBudget:
+    return RequestedBudget(
+        message.max_input_tokens if message.HasField("max_input_tokens") else None,
+        message.reserve_output_tokens if message.HasField("reserve_output_tokens") else None,
+    )
+
+
+def _material(index: int, message: context_pb2.Material, now: datetime) -> Material:
+    read_time = instant_of(message.read_time) if message.HasField("read_time") else now
+    return Material(index, message.text, message.title, message.source, read_time, message.document_revision)

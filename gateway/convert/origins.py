@@ -1,0 +1,50 @@
+"""Origins of items on the wire. A span's source is kept as a message by the record's identity: most live for long."""
+
+from datetime import datetime
+
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from assemblers.assembly import Source, SourceKind
+from assemblers.records import UserRef
+from gateway.convert.identity_map import IdentityMap
+from gateway.names import user_name
+from muniment.v1 import types_pb2
+
+KEPT_SOURCES = 65_536
+
+_FIELDS = {kind: kind.value.lower() for kind in SourceKind}
+_NUMBERED = {SourceKind.FACT: "/facts/", SourceKind.EXCERPT: "/excerpts/"}
+
+
+class Origins:
+    """Turns sources into messages. One instance serves all users: a source record belongs to one of them."""
+
+    def __init__(self) -> None:
+        self._kept: IdentityMap[Source, types_pb2.SourceRef] = IdentityMap(KEPT_SOURCES)
+
+    def kept(self, source: Source, user: UserRef) -> types_pb2.SourceRef:
+        """The message of a source that will probably be asked for again."""
+        return self._kept.get(source, lambda s: source_to(s, user))
+
+
+def source_to(source: Source, user: UserRef) -> types_pb2.SourceRef:
+    """The message of a source; facts and excerpts are named within `user`."""
+    return source_ref(source.kind, source.ref, user, source.observe_time)
+
+
+def source_ref(
+    kind: SourceKind, ref: str, user: UserRef, observe_time: datetime | None = None
+) -> types_pb2.SourceRef:
+    """The message of an origin by its kind and its reference there."""
+    collection = _NUMBERED.get(kind)
+    named = f"{user_name(user)}{collection}{ref}" if collection else ref
+    message = types_pb2.SourceRef(**{_FIELDS[kind]: named})
+    if observe_time is not None:
+        message.observe_time.CopyFrom(_instant(observe_time))
+    return message
+
+
+def _instant(moment: datetime) -> Timestamp:
+    message = Timestamp()
+    message.FromDatetime(moment)
+    return message
