@@ -11,18 +11,17 @@ from typing import Final
 
 import numpy as np
 
+from assemblers.assemble import assemble
 from assemblers.assembly import (
     REASONS,
     Assembly,
     CandidateBlock,
     Conditions,
-    HistorySummary,
-    Int32s,
-    Int64s,
     SourceKind,
     TurnInput,
 )
 from assemblers.policy.model import PolicyRevision
+from assemblers.ranking import Legs, Ranking
 from assemblers.records import (
     Degradation,
     Excerpt,
@@ -34,16 +33,20 @@ from assemblers.records import (
     SectionKind,
     Slots,
 )
+from assemblers.sections.archive import prepare_archive
+from assemblers.sections.facts import PreparedFacts, prepare_facts
+from assemblers.sections.history import HistoryInput
 from assemblers.tokens import ModelTokens, TokenCounter
 from assemblers.trace.candidates import find_block, item_ids, numbers, with_refs
 from assemblers.trace.commitments import commitment
 from assemblers.trace.errors import ContentErased, UnknownRenderer, WrongSurroundings
 from assemblers.trace.record import RENDERER_VERSION, TraceContent, TraceRecord
 
-RENDERERS: Final = frozenset({RENDERER_VERSION})
-"""The versions of the renderer that this release carries."""
+RENDERERS: Final = {RENDERER_VERSION: assemble}
+"""The renderers that this release carries, by version. A former one stays until no retained trace names
+it."""
 
-_NO_SCORES: Final[Mapping[str, Int64s]] = {}
+_NO_SCORES: Final = np.zeros(0, np.int64)
 
 _STATE: Final[Mapping[Reason, FactState]] = {
     Reason.SUPERSEDED: FactState.SUPERSEDED,
@@ -79,16 +82,13 @@ class Surroundings:
 
 @dataclass(frozen=True, slots=True)
 class ReplayInputs:
-    """The inputs of the assembly as they were. `excerpts` are in the order of the candidates, as are
-    `scores`, by leg; None: the section had no candidates recorded."""
+    """The arguments of `assemble` as they were, in its order."""
 
     conditions: Conditions
     turn: TurnInput
     prefix: PrefixRevision | None
-    facts: tuple[Fact, ...] | None
-    excerpts: tuple[Excerpt, ...] | None
-    scores: Mapping[str, Int64s]
-    history: HistorySummary | None
+    facts: PreparedFacts | None
+    history: HistoryInput | None
     material: tuple[Material, ...]
     slots: Slots
     degradations: tuple[Degradation, ...]
@@ -116,6 +116,15 @@ def content_matches(record: TraceRecord, content: TraceContent, content_bytes: b
     return hmac.compare_digest(record.seals.content, commitment(content.salt, content_bytes))
 
 
+def replay(record: TraceRecord, content: TraceContent, surroundings: Surroundings) -> Assembly:
+    """The recorded assembly once more, by the renderer of its time. Raises what `replay_inputs` does."""
+    again = replay_inputs(record, content, surroundings)
+    return RENDERERS[record.versions.renderer](
+        again.conditions, again.turn, again.prefix, again.facts, again.history, again.material, again.slots,
+        again.degradations,
+    )  # fmt: skip
+
+
 def replay_inputs(record: TraceRecord, content: TraceContent, surroundings: Surroundings) -> ReplayInputs:
     """The inputs of the recorded assembly.
 
@@ -125,16 +134,14 @@ def replay_inputs(record: TraceRecord, content: TraceContent, surroundings: Surr
     if record.versions.renderer not in RENDERERS:
         raise UnknownRenderer(record.versions.renderer)
     _check_names(record, surroundings)
-    facts, excerpts = find_block(record, SourceKind.FACT), find_block(record, SourceKind.EXCERPT)
-    history = record.history
+    conditions = _conditions(record, surroundings)
+    facts = find_block(record, SourceKind.FACT)
     return ReplayInputs(
-        conditions=_conditions(record, surroundings),
+        conditions=conditions,
         turn=content.turn,
         prefix=surroundings.prefix,
-        facts=None if facts is None else _facts(facts, surroundings.facts),
-        excerpts=None if excerpts is None else _excerpts(excerpts, surroundings.excerpts),
-        scores=_NO_SCORES if excerpts is None else excerpts.scores,
-        history=None if history is None else replace(history, query_terms=content.query_terms),
+        facts=None if facts is None else _prepared(conditions, _facts(facts, surroundings.facts)),
+        history=_history(record, content, surroundings),
         material=content.material,
         slots=content.slots_before,
         degradations=content.degradations,
@@ -198,6 +205,31 @@ def _facts(block: CandidateBlock, known: Mapping[int, Fact]) -> tuple[Fact, ...]
         else:
             found.append(replace(fact, state=_STATE.get(reason, FactState.CURRENT)))
     return tuple(found)
+
+
+def _prepared(conditions: Conditions, facts: tuple[Fact, ...]) -> PreparedFacts:
+    return prepare_facts(conditions.policy, facts, conditions.now, conditions.zone, conditions.tokens)
+
+
+def _history(record: TraceRecord, content: TraceContent, given: Surroundings) -> HistoryInput | None:
+    """The recorded candidates as an archive of their own, ranked as they were."""
+    block, summary = find_block(record, SourceKind.EXCERPT), record.history
+    if block is None or summary is None:
+        return None
+    archive = prepare_archive(_excerpts(block, given.excerpts), given.counter)
+    scores = [block.scores.get(leg, _NO_SCORES) for leg in ("total", "keyword", "neighbour", "session")]
+    ranking = Ranking(
+        np.arange(len(block), dtype=np.int32), scores[0], Legs(*scores[1:]), summary.matched,
+        summary.cutoff_micros or None,
+    )  # fmt: skip
+    return HistoryInput(
+        archive,
+        ranking,
+        content.query_terms,
+        summary.archive_epoch,
+        summary.archive_end_no,
+        content.session_id,
+    )
 
 
 def _excerpts(block: CandidateBlock, known: Mapping[int, Excerpt]) -> tuple[Excerpt, ...]:
