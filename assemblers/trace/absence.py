@@ -134,7 +134,8 @@ def _fact_not_considered(fact: Fact, text: str, trace: Trace) -> Absence:
         remedy = "It was deleted for good: record it anew if it still holds."
         return Absence(Finding.NOT_CONSIDERED, item_id, "", Reason.ERASED, "", remedy)
     if fact.state is FactState.INVALIDATED:
-        remedy = f"It was invalidated ({fact.invalidation_reason or 'no reason given'}): record it anew from its source."
+        why = fact.invalidation_reason or "no reason given"
+        remedy = f"It was invalidated ({why}): record it anew from its source."
         return Absence(Finding.NOT_CONSIDERED, item_id, text, Reason.INVALIDATED, "", remedy)
     remedy = f"A newer value of {fact.key} had taken its place (fact/{fact.superseded_by}): correct that one."
     return Absence(Finding.NOT_CONSIDERED, item_id, text, Reason.SUPERSEDED, "", remedy)

@@ -82,22 +82,15 @@ class ArchiveThen:
 
     def _without_match(self, excerpt: Excerpt) -> Absence:
         """It scored nothing, in itself or by its neighbours and session."""
-        own = list(dict.fromkeys(analyze(excerpt.text)))[:8]
+        own = ", ".join(list(dict.fromkeys(analyze(excerpt.text)))[:8])
         remedy = (
-            f"Nothing that the question was searched by ({', '.join(self._terms)}) occurs in it or near it: ask with one"
-            f" of its words ({', '.join(own)})."
+            f"Nothing that the question was searched by ({', '.join(self._terms)}) occurs in it or near it: ask"
+            f" with one of its words ({own})."
         )
         field = f"sections[{self._place()}].history.min_score_micros"
         figures = {"score": "0.000000", "matched": str(self._matched)}
-        return Absence(
-            Finding.NOT_CONSIDERED,
-            f"excerpt/{excerpt.no}",
-            excerpt.text,
-            Reason.BELOW_THRESHOLD,
-            field,
-            remedy,
-            figures,
-        )
+        item_id, reason = f"excerpt/{excerpt.no}", Reason.BELOW_THRESHOLD
+        return Absence(Finding.NOT_CONSIDERED, item_id, excerpt.text, reason, field, remedy, figures)
 
     def _place(self) -> int:
         sections = self._given.policy.policy.sections

@@ -7,10 +7,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
+import numpy as np
+
+from assemblers.assembly import SourceKind
 from assemblers.policy.model import FactsSection, HistorySection
 from assemblers.records import Excerpt, Fact, Reason
 from assemblers.sections.archive import date_line
-from assemblers.trace.candidates import Candidate
+from assemblers.trace.candidates import Candidate, find_block, numbers
 from assemblers.trace.explain import report_of
 from assemblers.trace.record import TraceRecord
 from assemblers.trace.replay import Surroundings, model_tokens
@@ -145,9 +148,15 @@ def _shortfall(what: str, limit: int, used: int, needed: int) -> Remedy:
 
 def _date_tokens(excerpt: Excerpt | None, record: TraceRecord, given: Surroundings) -> int:
     """The line with the date of its session, unless that session is in the prompt already."""
-    if excerpt is None:
+    if excerpt is None or excerpt.session_no in _sessions_shown(record, given):
         return 0
     return given.counter.count(date_line(excerpt.session_time, record.now, given.zone))
+
+
+def _sessions_shown(record: TraceRecord, given: Surroundings) -> set[int]:
+    block = find_block(record, SourceKind.EXCERPT)
+    shown = [] if block is None else np.array(numbers(block))[block.offsets >= 0].tolist()
+    return {given.excerpts[number].session_no for number in shown if number in given.excerpts}
 
 
 def _other(found: Candidate) -> Remedy:
