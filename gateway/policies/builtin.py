@@ -3,6 +3,7 @@
 from functools import cache
 from importlib.resources import files
 
+from assemblers.policy.model import PolicyRevision
 from gateway.policies.reading import Draft, PolicyReader
 
 BUILTIN_IDS = ("conversation", "memory")
@@ -23,3 +24,8 @@ def read_builtins(reader: PolicyReader) -> dict[str, Draft]:
         if not draft.valid:
             raise ValueError(f"built-in policy {policy_id}: {draft.diagnostics}")
     return drafts
+
+
+def builtin_documents(reader: PolicyReader) -> dict[str, tuple[PolicyRevision, bytes]]:
+    """Revision and canonical form of each built-in policy, by id."""
+    return {name: (draft.revision(""), draft.document) for name, draft in read_builtins(reader).items()}

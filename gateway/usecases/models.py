@@ -14,6 +14,7 @@ from gateway.tokenizers import (
     ModelProfile,
     ModelProfiles,
     TextTooLargeError,
+    WINDOW,
     TokenizerError,
     UnknownTokenizerError,
     calibrated_factor,
@@ -24,6 +25,7 @@ from storage.errors import NotFound as NotStored
 from storage.ports import Receipt, TraceStore, UsageReport, UsageStore
 
 KNOWN_PROFILES = 512
+KEY_SEPARATOR = "\x1f"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,8 @@ class ModelBook:
                 profile = self._profiles.resolve(*key)
             except UnknownTokenizerError as error:
                 raise InvalidArgument.of(
-                    "model.tokenizer", f"is not shipped: choose one of {', '.join(error.known)}, or leave it empty"
+                    "model.tokenizer",
+                    f"is not shipped: choose one of {', '.join(error.known)}, or leave it empty",
                 ) from None
             self._known.put(key, profile)
         return profile
@@ -72,7 +75,7 @@ class ModelBook:
 
 def calibration_key(profile: ModelProfile) -> str:
     """Under which key a model's usage is collected."""
-    return "\x1f".join(profile.calibration_key)
+    return KEY_SEPARATOR.join(profile.calibration_key)
 
 
 @contextmanager
@@ -88,7 +91,8 @@ def counting_errors() -> Iterator[None]:
         ) from None
     except TokenizerError:
         raise Internal(
-            Reason.TOKENIZER_FAILED, "the tokenizer could not count the prompt: shorten unusual runs of characters"
+            Reason.TOKENIZER_FAILED,
+            "the tokenizer could not count the prompt: shorten unusual runs of characters",
         ) from None
 
 
@@ -128,7 +132,9 @@ class UsageReports:
     def __init__(self, traces: TraceStore, usage: UsageStore, models: ModelBook) -> None:
         self._traces, self._usage, self._models = traces, usage, models
 
-    async def draft(self, tenant_id: str, trace_id: str, billed: tuple[int, int, int, int], now: datetime) -> UsageReport:
+    async def draft(
+        self, tenant_id: str, trace_id: str, billed: tuple[int, int, int, int], now: datetime
+    ) -> UsageReport:
         """The report for a trace; `billed` is input, cached, written and output tokens. Raises NotFound."""
         try:
             stored = await self._traces.get(tenant_id, trace_id)
@@ -136,15 +142,23 @@ class UsageReports:
             raise NotFound from None
         if stored.content is None:
             raise FailedPrecondition(
-                Reason.ERASED, "trace: its content was erased, so its model is not known any more",
+                Reason.ERASED,
+                "trace: its content was erased, so its model is not known any more",
                 {"name": trace_name(tenant_id, trace_id)},
             )
         record, asked = decode_record(stored.record), decode_content(stored.content).asked
         profile = self._models.resolve(
-            tenant_id, RequestedModel(asked.provider, asked.model, record.counting.tokenizer))
+            tenant_id, RequestedModel(asked.provider, asked.model, record.counting.tokenizer)
+        )
         raw = record.budget.used * UNSCALED // record.budget.factor_permille
         return UsageReport(tenant_id, trace_id, calibration_key(profile), raw, *billed, now)
 
     async def report(self, usage: UsageReport, receipt: Receipt[UsageReport]) -> UsageReport:
         """Store it."""
         return await self._usage.report(usage, receipt)
+
+    def answer(self, usage: UsageReport) -> UsageAnswer:
+        """What the caller learns from a stored report."""
+        provider, model, tokenizer = usage.calibration_key.split(KEY_SEPARATOR)
+        profile = self._models.resolve(usage.tenant_id, RequestedModel(provider, model, tokenizer))
+        return UsageAnswer(profile.tokens.scaled(usage.estimated_raw), profile.tokens.factor_permille)

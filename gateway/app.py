@@ -1,0 +1,74 @@
+"""The composition root: the only place where stores, use cases and servicers are put together."""
+
+from collections.abc import Callable
+from types import ModuleType
+
+from gateway import telemetry
+from gateway.config import Settings
+from gateway.policies.builtin import builtin_documents
+from gateway.policies.catalog import Policies
+from gateway.policies.reading import PolicyReader
+from gateway.server import Server, ServerOptions, Service, serve_until_signalled
+from gateway.servicers.context import ContextServicer
+from gateway.servicers.policy import PolicyServicer
+from gateway.tokenizers import DEFAULT_TOKENIZER, ModelProfiles, TokenizerRegistry
+from gateway.usecases.assemble_context import ContextAssembler
+from gateway.usecases.models import ModelBook, TokenCounts, UsageReports
+from gateway.usecases.policies import PolicyAdmin
+from gateway.usecases.prepared import Preparations
+from gateway.usecases.replay_trace import Replayer
+from gateway.usecases.resolution import Resolver
+from gateway.usecases.runtime import Runtime
+from muniment.v1 import context_pb2, policy_service_pb2
+from storage.ports import Storage
+from storage.sqlite import open_sqlite
+
+
+def build_services(storage: Storage, runtime: Runtime) -> tuple[Service, ...]:
+    """Every service of the contract, over one storage."""
+    reader = PolicyReader()
+    tokenizers = TokenizerRegistry()
+    tokenizers.warm_up((DEFAULT_TOKENIZER,))
+    policies = Policies(storage.policies, reader)
+    models = ModelBook(ModelProfiles(tokenizers), storage.usage)
+    replayer = Replayer(storage, policies, tokenizers)
+    preparations = Preparations()
+    assembler = ContextAssembler(
+        storage, Resolver(policies, models, storage.prefixes), preparations, replayer, runtime
+    )
+    context = ContextServicer(
+        assembler, TokenCounts(models), UsageReports(storage.traces, storage.usage, models), runtime
+    )
+    admin = PolicyAdmin(storage.policies, builtin_documents(reader))
+    return (
+        _service(context_pb2, "ContextService", context),
+        _service(policy_service_pb2, "PolicyService", PolicyServicer(admin, reader)),
+    )
+
+
+def _service(module: ModuleType, name: str, servicer: object) -> Service:
+    return Service(module.DESCRIPTOR.services_by_name[name], servicer)
+
+
+def build_server(settings: Settings, storage: Storage, runtime: Runtime | None = None) -> Server:
+    """The server over an open storage; it is not started."""
+    options = ServerOptions(
+        settings.listen, settings.max_concurrent_calls, settings.drain_seconds, settings.reuse_port
+    )
+    return Server(options, build_services(storage, runtime or Runtime()), storage.ready)
+
+
+async def serve(settings: Settings, started: Callable[[int], None] = lambda _: None) -> None:
+    """Open the data folder and serve until SIGTERM or SIGINT; `started` gets the port.
+
+    Raises `NotLoopbackError` or another `AddressError`, `AddressUnavailableError`, and what `open_sqlite` raises.
+    """
+    settings.listen.require_loopback()
+    telemetry.configure(settings.otel)
+    storage = await open_sqlite(settings.data_dir)
+    try:
+        telemetry.observe_trace_queue(lambda: storage.waiting_writes)
+        await serve_until_signalled(build_server(settings, storage), started)
+    finally:
+        await storage.close()
+        telemetry.shutdown()

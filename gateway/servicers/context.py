@@ -1,0 +1,85 @@
+"""ContextService: assemble, explain, count, report."""
+
+from assemblers.records import UserRef
+from gateway.convert.context import model_of, request_of
+from gateway.convert.prompt import EXACTNESS_TO, PromptWriter, degradation_to
+from gateway.convert.traces import captured_to
+from gateway.convert.types import slots_to
+from gateway.names import parse_trace_name, trace_name
+from gateway.server.call import Call
+from gateway.usecases.assemble_context import Answer, ContextAssembler
+from gateway.usecases.models import TokenCounts, UsageReports
+from gateway.usecases.runtime import Runtime
+from muniment.v1 import context_pb2
+from storage.ports import UsageReport
+
+
+class ContextServicer:
+    """The servicer."""
+
+    def __init__(
+        self, assembler: ContextAssembler, counts: TokenCounts, reports: UsageReports, runtime: Runtime
+    ) -> None:
+        self._assembler, self._counts, self._reports, self._runtime = assembler, counts, reports, runtime
+        self._prompts = PromptWriter()
+
+    async def AssembleContext(
+        self, request: context_pb2.AssembleContextRequest, call: Call
+    ) -> context_pb2.AssembleContextResponse:
+        """A prompt for a turn, with its trace made durable before it leaves."""
+        asked = request_of(request, call.now, self._runtime.new_id())
+        if request.validate_only:
+            return self._answer(await self._assembler.explain(asked, call.now, call.deadline), traced=False)
+        return self._answer(await self._assembler.assemble(asked, call.now, call.deadline), traced=True)
+
+    async def ExplainContext(
+        self, request: context_pb2.ExplainContextRequest, call: Call
+    ) -> context_pb2.ExplainContextResponse:
+        """The same without writing, with the trace inline."""
+        asked = request_of(request.request, call.now, self._runtime.new_id())
+        answer = await self._assembler.explain(asked, call.now, call.deadline)
+        plain = self._answer(answer, traced=False)
+        return context_pb2.ExplainContextResponse(
+            prompt=plain.prompt, policy_revision=plain.policy_revision, slots=plain.slots,
+            degradations=plain.degradations, warnings=plain.warnings, trace=captured_to(answer),
+        )  # fmt: skip
+
+    async def CountTokens(
+        self, request: context_pb2.CountTokensRequest, call: Call
+    ) -> context_pb2.CountTokensResponse:
+        """Tokens of texts."""
+        counted = self._counts.count(call.tenant_id, model_of(request.model), request.texts)
+        tokens = counted.profile.tokens
+        return context_pb2.CountTokensResponse(
+            token_counts=counted.tokens, exactness=EXACTNESS_TO[tokens.exactness], tokenizer=tokens.counter.id,
+            factor_permille=tokens.factor_permille,
+        )  # fmt: skip
+
+    async def ReportUsage(
+        self, request: context_pb2.ReportUsageRequest, call: Call
+    ) -> context_pb2.ReportUsageResponse:
+        """What a provider billed for a trace."""
+        name = parse_trace_name("trace", request.trace)
+        billed = (
+            request.input_tokens, request.cached_input_tokens, request.cache_write_tokens, request.output_tokens,
+        )  # fmt: skip
+        draft = await self._reports.draft(name.tenant_id, name.trace_id, billed, call.now)
+        report = await self._reports.report(draft, call.receipt(self._usage))
+        return self._usage(report)
+
+    def _usage(self, report: UsageReport) -> context_pb2.ReportUsageResponse:
+        answer = self._reports.answer(report)
+        return context_pb2.ReportUsageResponse(
+            estimated_input_tokens=answer.estimated_tokens, factor_permille=answer.factor_permille
+        )
+
+    def _answer(self, answer: Answer, *, traced: bool) -> context_pb2.AssembleContextResponse:
+        assembly, session = answer.assembly, answer.session
+        return context_pb2.AssembleContextResponse(
+            prompt=self._prompts.write(assembly, UserRef(session.tenant_id, session.user_id)),
+            policy_revision=answer.policy,
+            trace=trace_name(session.tenant_id, answer.trace_id) if traced else "",
+            slots=slots_to(assembly.slots),
+            degradations=[degradation_to(item) for item in assembly.degradations],
+            warnings=assembly.warnings,
+        )
