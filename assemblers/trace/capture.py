@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from assemblers.assembly import Assembly, Conditions, TurnInput
 from assemblers.ranking import INDEX_FORMAT
-from assemblers.records import Excerpt, Fact, Material, SessionRef, Slots
+from assemblers.records import Material, SessionRef, Slots
 from assemblers.tokens import ModelTokens
 from assemblers.trace.codec import encode_record
 from assemblers.trace.commitments import (
@@ -46,14 +46,14 @@ class TraceIdentity:
 
 @dataclass(frozen=True, slots=True)
 class TracedInputs:
-    """What an assembly was given beside its conditions. `facts` and `excerpts` hold every candidate of
-    theirs."""
+    """What an assembly was given beside its conditions. `facts` and `excerpts` are commitments by number, of
+    every candidate at least; a caller keeps them with what it prepares once for many calls."""
 
     turn: TurnInput
     material: tuple[Material, ...]
     slots: Slots
-    facts: Sequence[Fact]
-    excerpts: Sequence[Excerpt]
+    facts: Mapping[int, bytes]
+    excerpts: Mapping[int, bytes]
     asked: Asked
 
 
@@ -93,7 +93,7 @@ def capture(
     seals = Seals(
         prompt_seal(identity.salt, assembly.prompt.prompt_sha256),
         commitment(identity.salt, content),
-        evidence(assembly.blocks, _commitments(inputs.facts), _commitments(inputs.excerpts)),
+        evidence(assembly.blocks, inputs.facts, inputs.excerpts),
     )
     record = _record(identity, conditions, inputs.turn, assembly, versions, tuple(timings), seals)
     return CapturedTrace(encode_record(record), content)
@@ -102,10 +102,6 @@ def capture(
 def prompt_seal(salt: bytes, prompt_sha256: str) -> bytes:
     """The salted digest of a prompt's digest."""
     return hmac.digest(salt, prompt_sha256.encode(), "sha256")
-
-
-def _commitments(items: Sequence[Fact] | Sequence[Excerpt]) -> Mapping[int, bytes]:
-    return {item.no: item.commitment for item in items}
 
 
 def _content(identity: TraceIdentity, inputs: TracedInputs, assembly: Assembly) -> TraceContent:

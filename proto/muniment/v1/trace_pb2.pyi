@@ -304,7 +304,7 @@ class Score(_message.Message):
     NAME_FIELD_NUMBER: _builtins.int
     VALUE_FIELD_NUMBER: _builtins.int
     name: _builtins.str
-    """Its name: `total`, `bm25`, `neighbour`, `session`."""
+    """Its name: `total`, `keyword`, `neighbour`, `session`."""
     value: _builtins.float
     """Its value, exact to the millionth."""
     def __init__(
