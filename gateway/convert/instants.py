@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 
+from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
 
 
@@ -15,6 +16,11 @@ def instant_to(instant: datetime) -> Timestamp:
     message = Timestamp()
     message.FromDatetime(instant)
     return message
+
+
+def optional_of(message: Message, field: str) -> datetime | None:
+    """The instant in a field of the message, None where it is not set."""
+    return instant_of(getattr(message, field)) if message.HasField(field) else None
 
 
 def optional_to(instant: datetime | None) -> Timestamp | None:

@@ -1,0 +1,151 @@
+"""The use cases of FactService: offer, read, list, invalidate and delete a user's facts."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from assemblers.records import Fact, UserRef
+from gateway.errors import InvalidArgument
+from gateway.usecases.admission import OfferedFact, Verdict, admit, check_read_times
+from gateway.usecases.appearances import Appearance, all_appearances
+from gateway.usecases.receipts import through
+from gateway.usecases.resolution import PolicyCatalog
+from storage.ports import (
+    FactSelector,
+    FactStore,
+    FactWritten,
+    Page,
+    PageRequest,
+    Receipt,
+    TraceStore,
+)
+
+_PAGE = 500
+
+
+@dataclass(frozen=True, slots=True)
+class FactOutcome:
+    """A verdict and what was written; `written` is None where it was refused or only validated."""
+
+    verdict: Verdict
+    written: FactWritten | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Invalidation:
+    """The facts that are out of use now, by key, subject and number, and how many traces included one of them."""
+
+    facts: tuple[Fact, ...]
+    affected_traces: int
+
+
+class Facts:
+    """A user's facts over a store, under the tenant's policies. A fact of somebody else is `NotFound`."""
+
+    def __init__(self, store: FactStore, traces: TraceStore, policies: PolicyCatalog) -> None:
+        self._store, self._traces, self._policies = store, traces, policies
+
+    async def record(
+        self,
+        user: UserRef,
+        offered: tuple[OfferedFact, ...],
+        policy: str,
+        now: datetime,
+        receipt: Receipt[tuple[FactOutcome, ...]],
+    ) -> tuple[FactOutcome, ...]:
+        """Store those that pass the gate, in one step. The outcomes are in the order of the offers."""
+        verdicts = self._verdicts(user, offered, policy, now)
+        drafts = [verdict.draft for verdict in verdicts if verdict.draft is not None]
+        kept: Receipt[tuple[FactWritten, ...]] = through(
+            receipt, lambda written: _outcomes(verdicts, written)
+        )
+        # Also without drafts: a repeat is to get the same answer, whatever the policy says by then.
+        written = await self._store.record(user, drafts, now, kept) if drafts or receipt.request_id else ()
+        return _outcomes(verdicts, written)
+
+    def validate(
+        self, user: UserRef, offered: tuple[OfferedFact, ...], policy: str, now: datetime
+    ) -> tuple[FactOutcome, ...]:
+        """The verdicts; nothing is written."""
+        return tuple(FactOutcome(verdict) for verdict in self._verdicts(user, offered, policy, now))
+
+    async def get(self, user: UserRef, no: int) -> Fact:
+        """The fact of that number, in whatever state."""
+        return await self._store.get(user, no)
+
+    async def list(self, user: UserRef, selector: FactSelector, page: PageRequest) -> Page[Fact]:
+        """The user's facts that are selected."""
+        return await self._store.list(user, selector, page)
+
+    async def invalidate(
+        self,
+        user: UserRef,
+        selector: FactSelector,
+        reason: str,
+        now: datetime,
+        receipt: Receipt[Invalidation],
+    ) -> Invalidation:
+        """Take the selected facts out of use. A fact that is named and not the user's is `NotFound`."""
+        check_period(selector.written_from, selector.written_until)
+        found = await self._affected(user, await self._selected(user, selector))
+        kept: Receipt[tuple[Fact, ...]] = through(receipt, lambda facts: _invalidation(facts, found))
+        return _invalidation(await self._store.invalidate(user, selector, reason, now, kept), found)
+
+    async def validate_invalidation(self, user: UserRef, selector: FactSelector) -> Invalidation:
+        """What would be taken out of use; nothing is written."""
+        check_period(selector.written_from, selector.written_until)
+        facts = await self._selected(user, selector)
+        return _invalidation(facts, await self._affected(user, facts))
+
+    async def delete(self, user: UserRef, no: int, etag: str, now: datetime, receipt: Receipt[Fact]) -> Fact:
+        """Remove the fact's value for good, if the etag ("" is any) is its present one."""
+        return await self._store.delete(user, no, etag, now, receipt)
+
+    def _verdicts(
+        self, user: UserRef, offered: tuple[OfferedFact, ...], policy: str, now: datetime
+    ) -> tuple[Verdict, ...]:
+        check_read_times(offered, now)
+        rules = self._policies.resolve(user.tenant_id, policy).policy.facts
+        return tuple(admit(fact, rules, now) for fact in offered)
+
+    async def _selected(self, user: UserRef, selector: FactSelector) -> tuple[Fact, ...]:
+        if selector.no is not None:
+            await self._store.get(user, selector.no)
+        facts: list[Fact] = []
+        page = await self._store.list(user, selector, PageRequest(_PAGE))
+        facts += page.items
+        while page.next_cursor:
+            page = await self._store.list(user, selector, PageRequest(_PAGE, page.next_cursor))
+            facts += page.items
+        return tuple(facts)
+
+    async def _affected(self, user: UserRef, facts: tuple[Fact, ...]) -> tuple[Appearance, ...]:
+        """The traces that included any of the facts: none is older than the oldest of these."""
+        if not facts:
+            return ()
+        since = min(fact.write_time for fact in facts)
+        return await all_appearances(self._traces, user, _items(facts), since)
+
+
+def check_period(start: datetime | None, end: datetime | None) -> None:
+    """Raises InvalidArgument for a period that ends before it begins."""
+    if start is not None and end is not None and end <= start:
+        raise InvalidArgument.of(
+            "end_time", "is not after start_time: the period would be empty, set it later"
+        )
+
+
+def _outcomes(verdicts: Iterable[Verdict], written: Iterable[FactWritten]) -> tuple[FactOutcome, ...]:
+    """Each verdict with its own writing: the store answers the accepted ones in their order."""
+    results = iter(written)
+    return tuple(FactOutcome(v, next(results) if v.draft is not None else None) for v in verdicts)
+
+
+def _invalidation(facts: Iterable[Fact], found: Iterable[Appearance]) -> Invalidation:
+    ordered = tuple(sorted(facts, key=lambda f: (f.key, f.subject.kind, f.subject.id, f.no)))
+    items = _items(ordered)
+    return Invalidation(ordered, sum(not items.isdisjoint(appearance.item_ids) for appearance in found))
+
+
+def _items(facts: Iterable[Fact]) -> frozenset[str]:
+    return frozenset(f"fact/{fact.no}" for fact in facts)
