@@ -2,7 +2,6 @@
 shape."""
 
 import json
-import re
 from dataclasses import dataclass
 
 from assemblers.text import find_invalid
@@ -13,19 +12,12 @@ MAX_VALUE_CHARACTERS = 200
 NOT_THERE = "is not there"
 """The reason of a path that leads nowhere."""
 
-_ID = re.compile(r"[A-Za-z0-9._:@|+=/-]{1,128}")
-
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
     """Why there is no usable value. Quotes nothing of the JSON."""
 
     reason: str
-
-
-def is_id(text: str) -> bool:
-    """Whether the text is an id as the whole product understands it."""
-    return _ID.fullmatch(text) is not None
 
 
 def read_value(document: str, path: str) -> str | Refusal:

@@ -9,8 +9,8 @@ from difflib import get_close_matches
 
 from assemblers.policy.model import FilterKey, SlotRules, ToolBinding
 from assemblers.records import Certainty, Filter, Focus, RecentQuestion, Slots, ToolCall, ToolResult
-from assemblers.slot_values import MAX_VALUE_CHARACTERS, NOT_THERE, Refusal, is_id, read_value
-from assemblers.text import find_invalid, shorten
+from assemblers.slot_values import MAX_VALUE_CHARACTERS, NOT_THERE, Refusal, read_value
+from assemblers.text import find_invalid, is_id, shorten
 
 RECENT_QUESTIONS = 3
 """How many earlier questions a session remembers."""

@@ -3,7 +3,7 @@
 from assemblers.text.dates import age, local_date, until_next_midnight
 from assemblers.text.escape import QUOTE, block, block_counted, inline, inline_counted
 from assemblers.text.graphemes import ELLIPSIS, shorten
-from assemblers.text.validity import find_invalid
+from assemblers.text.validity import find_invalid, is_id
 
 __all__ = [
     "ELLIPSIS",
@@ -14,6 +14,7 @@ __all__ = [
     "find_invalid",
     "inline",
     "inline_counted",
+    "is_id",
     "local_date",
     "shorten",
     "until_next_midnight",

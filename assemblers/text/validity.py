@@ -2,7 +2,13 @@
 
 import re
 
+_ID = re.compile(r"[A-Za-z0-9._:@|+=/-]{1,128}")
 _INVALID = re.compile("[\x00\ud800-\udfff]")
+
+
+def is_id(text: str) -> bool:
+    """Whether the text may be an id: 1 to 128 letters, digits and `._:@|+=/-`, compared byte by byte."""
+    return _ID.fullmatch(text) is not None
 
 
 def find_invalid(text: str) -> str | None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from assemblers.text import find_invalid
+from assemblers.text import find_invalid, is_id
 
 
 @pytest.mark.parametrize("text", ["", "plain", "naïve 👩‍👩‍👧", "\n\t", "\\u0000"])
@@ -21,3 +21,13 @@ def test_ordinary_text_is_valid(text):
 )
 def test_nul_and_lone_surrogates_are_named_with_their_place(text, reason):
     assert find_invalid(text) == reason
+
+
+@pytest.mark.parametrize("text", ["a", "A-1_b.c:d@e|f+g=h/i", "x" * 128])
+def test_ids_have_one_alphabet(text):
+    assert is_id(text)
+
+
+@pytest.mark.parametrize("text", ["", "x" * 129, "a b", "é", "a\n", "*", "%"])
+def test_what_is_no_id(text):
+    assert not is_id(text)
