@@ -29,7 +29,7 @@ class Method:
     @property
     def descriptor(self) -> Descriptor:
         """The request's descriptor."""
-        return cast(Descriptor, self.request_class.DESCRIPTOR)
+        return cast("Descriptor", self.request_class.DESCRIPTOR)
 
     @property
     def path(self) -> str:
@@ -41,7 +41,8 @@ class Method:
 class Call:
     """A running call. Fields without a default are known from the start, the others once their middleware ran.
 
-    `now` is the instant of arrival (UTC): one call has one instant. `tenant_id` is the tenant that the request names.
+    `now` is the instant of arrival (UTC): one call has one instant. `ended_by_transport` says that gRPC itself cancels
+    the call at the deadline. `tenant_id` is the tenant that the request names.
     `outcome` is the name of the gRPC code that the call ended with, and `reason` the error's.
     """
 
@@ -51,6 +52,7 @@ class Call:
     body: bytes
     now: datetime
     deadline: Deadline
+    ended_by_transport: bool = False
     principal: Principal | None = None
     request: Message | None = None
     tenant_id: str = ""

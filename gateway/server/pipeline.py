@@ -97,8 +97,8 @@ class Pipeline:
         now, monotonic = self._clocks.now, self._clocks.monotonic
 
         async def enter(body: bytes, context: "grpc.aio.ServicerContext[Any, Any]") -> bytes:
-            deadline = deadline_for(context.time_remaining(), monotonic)
-            return await handler(Call(method, context, body, now(), deadline))
+            deadline, by_transport = deadline_for(context.time_remaining(), monotonic)
+            return await handler(Call(method, context, body, now(), deadline, by_transport))
 
         return enter
 

@@ -27,15 +27,15 @@ DOMAIN = "muniment.v1"
 DETAILS_KEY = "grpc-status-details-bin"
 
 # Clients refuse trailers of more than 8 KiB, where the details stand in base64 and the message once more.
-_MAX_DETAIL_BYTES = 3_000
-_MAX_MESSAGE_CHARACTERS = 600
+_MAX_DETAIL_BYTES = 2_400
+_MAX_MESSAGE_CHARACTERS = 300
+_MAX_METADATA_CHARACTERS = 200
 
 
 def to_status(error: GatewayError) -> status_pb2.Status:
     """The status: ErrorInfo always, and the details that fit the error's type."""
-    info = error_details_pb2.ErrorInfo(
-        reason=error.reason.value, domain=DOMAIN, metadata=dict(error.metadata)
-    )
+    metadata = {key: value[:_MAX_METADATA_CHARACTERS] for key, value in error.metadata.items()}
+    info = error_details_pb2.ErrorInfo(reason=error.reason.value, domain=DOMAIN, metadata=metadata)
     return status_pb2.Status(
         code=code_pb2.Code.Value(error.outcome.value),
         message=error.message[:_MAX_MESSAGE_CHARACTERS],
@@ -90,7 +90,7 @@ def _(error: PolicyInvalid) -> Iterator[Message]:
 
 @_details.register
 def _(error: FailedPrecondition) -> Iterator[Message]:
-    subject = error.metadata.get("name") or error.metadata.get("field") or ""
+    subject = (error.metadata.get("name") or error.metadata.get("field") or "")[:_MAX_METADATA_CHARACTERS]
     violation = error_details_pb2.PreconditionFailure.Violation(
         type=error.reason.value, subject=subject, description=error.message[:_MAX_MESSAGE_CHARACTERS]
     )
@@ -114,8 +114,10 @@ def _(error: BudgetTooSmall) -> Iterator[Message]:
 
 @_details.register
 def _(error: ResourceExhausted) -> Iterator[Message]:
-    subject = error.metadata.get("limit", error.reason.value.lower())
-    violation = error_details_pb2.QuotaFailure.Violation(subject=subject, description=error.message)
+    subject = error.metadata.get("limit", error.reason.value.lower())[:_MAX_METADATA_CHARACTERS]
+    violation = error_details_pb2.QuotaFailure.Violation(
+        subject=subject, description=error.message[:_MAX_MESSAGE_CHARACTERS]
+    )
     yield error_details_pb2.QuotaFailure(violations=[violation])
     if error.retry_after is not None:
         yield _retry(error.retry_after)
