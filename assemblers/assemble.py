@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from assemblers.assembly import Assembly, Conditions, Prompt, Rendered, PromptFormat, TurnInput
+from assemblers.assembly import Assembly, BudgetReport, Conditions, Prompt, TurnInput
 from assemblers.budget import allocate
 from assemblers.digests import prompt_digest, section_digests
 from assemblers.formats import FORMATS
 from assemblers.layout import Page, breakpoints, lay_out
-from assemblers.offers import Offers, gather
-from assemblers.records import Degradation, Material, PrefixRevision, Slots
-from assemblers.reports import budget_report, merged, own_degradations, section_reports, warnings
+from assemblers.offers import gather
+from assemblers.plan import plan_for
+from assemblers.policy.model import SessionSection
+from assemblers.records import Degradation, Material, PrefixRevision, Role, Slots
+from assemblers.reports import budget_report, merged, own_degradations, warnings
 from assemblers.required import Required, require, room
 from assemblers.sections.facts import PreparedFacts
 from assemblers.sections.history import HistoryInput
+from assemblers.slots import after_question
 
 
 def assemble(
@@ -30,40 +33,45 @@ def assemble(
     """One prompt within the limit, with the origin of every byte and the fate of every candidate.
 
     The same arguments give the same bytes in every process. `facts` and `history` None: not asked for by the policy,
-    or unavailable, of which `degradations` then says why. The turn, the prefix and the slots are as they were before
-    this call; the assembly has the slots as they are after it.
+    or unavailable, of which `degradations` then says why. The slots are as they were before this question; the
+    assembly has them as they are after it.
 
     Raises BudgetTooSmall with the needs where prefix, question and floors exceed the limit; UnrenderablePrompt where
     a format cannot express the messages; ValueError where facts or history were prepared for other conditions; and
     what the token counter raises for a text that is too large.
     """
-    required = require(conditions, turn, prefix)
-    left = room(conditions, required)
-    offers = gather(conditions, facts, history, material, slots, required.own_message)
-    shelves = offers.shelves()
-    allocate(left, shelves)
-    used = required.tokens + sum(shelf.charge for shelf in shelves)
-    page = lay_out(conditions, required, offers)
+    plan = plan_for(conditions.policy, conditions.tokens)
+    required = require(conditions, plan, turn, prefix)
+    left = room(conditions, plan, required)
+    offers = gather(conditions, plan, facts, history, material, slots, required.own_message)
+    allocate(left, offers.shelves)
+    page = lay_out(required, offers)
     missing = merged([*degradations, *own_degradations(offers)])
-    prompt = _prompt(conditions, required, offers, page, missing, used)
+    used = required.tokens + sum([shelf.charge for shelf in offers.shelves])
+    report = budget_report(conditions, plan, required, offers, missing, used)
+    prompt = _prompt(conditions, required, page, report)
     notes = [note for rendered in prompt.rendered.values() for note in rendered.notes]
-    return Assembly(
-        prompt, page.blocks, offers.history.history.summary() if offers.history else None,
-        slots, missing, (*warnings(missing, required.open.orphans), *notes),
-    )  # fmt: skip
+    summary = offers.history.history.summary() if offers.history is not None else None
+    said = (*warnings(missing, required.open.orphans), *notes)
+    return Assembly(prompt, page.blocks, summary, _slots_after(conditions, turn, slots), missing, said)
 
 
-def _prompt(
-    conditions: Conditions, required: Required, offers: Offers, page: Page, missing: tuple[Degradation, ...], used: int
-) -> Prompt:
-    sections = section_reports(conditions, required, offers, page.blocks, missing)
+def _prompt(conditions: Conditions, required: Required, page: Page, report: BudgetReport) -> Prompt:
     marks = breakpoints(page.messages, conditions.max_breakpoints)
     prefix_sha256 = required.prefix.sha256 if required.prefix is not None else ""
     section_sha256 = section_digests(page.messages, page.known_sha256)
-    rendered: dict[PromptFormat, Rendered] = {
+    whole = prompt_digest(prefix_sha256, page.messages, section_sha256)
+    rendered = {
         name: FORMATS[name].render(page.messages, required.revision, marks) for name in conditions.formats
     }
     return Prompt(
-        page.messages, required.revision, budget_report(conditions, required, offers, sections, used), marks,
-        prefix_sha256, section_sha256, prompt_digest(prefix_sha256, page.messages, section_sha256), rendered,
-    )  # fmt: skip
+        page.messages, required.revision, report, marks, prefix_sha256, section_sha256, whole, rendered
+    )
+
+
+def _slots_after(conditions: Conditions, turn: TurnInput, slots: Slots) -> Slots:
+    """A tool's turn asks nothing: its question is remembered already."""
+    if turn.turn.role is not Role.USER:
+        return slots
+    settings = conditions.policy.policy.settings(SessionSection) or SessionSection()
+    return after_question(slots, turn.question, turn.question_turn_id, settings.max_question_characters)

@@ -32,8 +32,9 @@ class Shelf:
     groups: Sequence[int] | None = None
     group_costs: Sequence[int] = ()
     max_items: int | None = None
-    whole: tuple[Sequence[int], int] | None = None
-    """What is taken where room is no question, and its cost without the frame: known beforehand for facts."""
+    whole: tuple[Sequence[int], int, int | None] | None = None
+    """What is taken where room is no question, its cost without the frame, and where that stopped: known beforehand
+    for facts."""
 
     taken: Sequence[int] = field(default_factory=list)
     used: int = 0
@@ -56,7 +57,7 @@ class Shelf:
         frame = 0 if self.taken else self.frame
         left = room - frame
         if self.whole and not self.taken and self.whole[1] <= left and ceiling == self.ceiling:
-            self.taken, self.used = self.whole
+            self.taken, self.used, self.stopped = self.whole
             self.short = Reason.OVER_CEILING
             return self.used + frame if self.taken else 0
         self.short = Reason.OVER_BUDGET
@@ -69,30 +70,33 @@ class Shelf:
 
     def _take(self, left: int) -> None:
         """The greedy pass. Written flat: it sees every candidate of every call."""
-        known = set(self.taken)
-        taken = list(self.taken)
+        taken, known = list(self.taken), set(self.taken)
         groups, group_costs = self.groups, self.group_costs
         opened = {groups[item] for item in taken} if groups else set()
         most = len(self.costs) if self.max_items is None else self.max_items
-        # Nothing fits into less than the cheapest candidate: the rest need not be looked at.
+        before = left
+        if len(taken) >= most:
+            self.stopped = 0
+            return
+        # Nothing fits into less than the cheapest candidate: then the rest need not be looked at.
         least = min(self.costs, default=0)
         for item, cost in enumerate(self.costs):
-            if len(taken) >= most:
-                self.stopped = item
-                break
             if cost > left or item in known:
                 continue
             if groups and (group := groups[item]) >= 0 and group not in opened:
-                cost += group_costs[group]
-                if cost > left:
+                if cost + group_costs[group] > left:
                     continue
+                left -= group_costs[group]
                 opened.add(group)
             taken.append(item)
             left -= cost
-            self.used += cost
+            if len(taken) == most:
+                self.stopped = item + 1
+                break
             if left < least:
                 break
         self.taken = taken
+        self.used += before - left
 
 
 def allocate(room: int, shelves: Sequence[Shelf]) -> int:

@@ -15,7 +15,13 @@ from assemblers.formats import FORMATS
 from assemblers.formats.parts import sent_parts
 from assemblers.records import PrefixRevision, Text, ToolCall, ToolResult
 from assemblers.tokens import (
-    NEUTRAL, Frame, ModelTokens, TokenCounter, count_call, count_result, count_tool,
+    NEUTRAL,
+    Frame,
+    ModelTokens,
+    TokenCounter,
+    count_call,
+    count_result,
+    count_tool,
 )  # fmt: skip
 
 CountParts = Callable[[Sequence[Part]], int]
@@ -31,7 +37,9 @@ def recount(prompt: Prompt, tokens: ModelTokens) -> int:
     each on its own, of a result the name and the result's JSON, of each tool its definition. Of TEXT the whole body
     is counted, and no call, result or tool on its own. The greatest of these sums is the figure.
     """
-    return prompt_cost(tuple(prompt.rendered), prompt.messages, prompt.prefix, tokens, _recounter(tokens.counter))
+    return prompt_cost(
+        tuple(prompt.rendered), prompt.messages, prompt.prefix, tokens, _recounter(tokens.counter)
+    )
 
 
 def prompt_cost(

@@ -5,19 +5,23 @@ Codes are those of `assemblers.assembly`: places in `OUTCOMES` and `REASONS`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
-from assemblers.assembly import OUTCOMES, REASONS, CandidateBlock, Int32s, Int64s, SourceKind, Span
+from assemblers.assembly import OUTCOMES, REASONS, CandidateBlock, Int32s, Int64s, Part, SourceKind
 from assemblers.budget import Shelf
 from assemblers.policy.model import Policy
 from assemblers.records import Outcome, Reason, SectionKind
+from assemblers.sections.pieces import Piece
 
 INCLUDED = OUTCOMES.index(Outcome.INCLUDED)
 EXCLUDED = OUTCOMES.index(Outcome.EXCLUDED)
 CODE = {reason: code for code, reason in enumerate(REASONS)}
 NOT_PLACED = -1
+
+_FITS = CODE[Reason.WITHIN_BUDGET]
+_REQUIRED = CODE[Reason.REQUIRED]
 
 NO_FIELD = 0
 """Places in a block's `policy_fields`: none, the whole budget, the section's ceiling; a section adds its own."""
@@ -69,21 +73,31 @@ def small_block(
     )  # fmt: skip
 
 
-def required_row(tokens: int, offset: int = NOT_PLACED, length: int = NOT_PLACED) -> tuple[int, int, int, int, int, int]:
+def required_row(
+    tokens: int, offset: int = NOT_PLACED, length: int = NOT_PLACED
+) -> tuple[int, int, int, int, int, int]:
     """A row of an item that is there because it must be."""
-    return INCLUDED, CODE[Reason.REQUIRED], NO_FIELD, tokens, offset, length
+    return INCLUDED, _REQUIRED, NO_FIELD, tokens, offset, length
 
 
 def shelf_block(
-    source_kind: SourceKind, shelf: Shelf, items: Sequence[tuple[str, int]], spans: Mapping[str, Span],
-    policy_fields: tuple[str, ...], message: int, part: int,
-) -> CandidateBlock:  # fmt: skip
-    """The block of a section of a few `items` (id and tokens), of which those with a span are there."""
+    source_kind: SourceKind,
+    shelf: Shelf,
+    pieces: Sequence[Piece],
+    part: Part | None,
+    policy_fields: tuple[str, ...],
+    message: int,
+    index: int,
+) -> CandidateBlock:
+    """The block of a section of a few pieces, of which those with a span in `part` are there."""
+    spans = {span.item_id: span for span in part.spans} if part is not None else {}
     short = CODE[shelf.short], field_of(shelf.short)
-    rows = [
-        (INCLUDED, CODE[Reason.WITHIN_BUDGET], NO_FIELD, tokens, spans[item].offset, spans[item].length)
-        if item in spans
-        else (EXCLUDED, *short, tokens, NOT_PLACED, NOT_PLACED)
-        for item, tokens in items
-    ]
-    return small_block(shelf.kind, source_kind, tuple(item for item, _ in items), rows, policy_fields, message, part)
+    rows = []
+    for _, _, tokens, item_id, _ in pieces:
+        span = spans.get(item_id)
+        if span is not None:
+            rows.append((INCLUDED, _FITS, NO_FIELD, tokens, span.offset, span.length))
+        else:
+            rows.append((EXCLUDED, *short, tokens, NOT_PLACED, NOT_PLACED))
+    ids = tuple(piece.item_id for piece in pieces)
+    return small_block(shelf.kind, source_kind, ids, rows, policy_fields, message, index)

@@ -18,7 +18,9 @@ _PROMPT_DOMAIN = "muniment/prompt/1"
 def digest(fields: Iterable[str]) -> str:
     """SHA-256 (hex) of the fields, each as eight bytes of length (big-endian) and its UTF-8 bytes."""
     encoded = [field.encode() for field in fields]
-    return sha256(b"".join([part for field in encoded for part in (len(field).to_bytes(8), field)])).hexdigest()
+    return sha256(
+        b"".join([part for field in encoded for part in (len(field).to_bytes(8), field)])
+    ).hexdigest()
 
 
 def text_digest(text: str) -> str:
@@ -41,24 +43,26 @@ def section_digests(messages: Sequence[Message], known: Mapping[SectionKind, str
     return {section: known.get(section) or text_digest(text) for section, text in texts.items()}
 
 
-def prompt_digest(prefix_sha256: str, messages: Sequence[Message], sections: Mapping[SectionKind, str]) -> str:
+def prompt_digest(
+    prefix_sha256: str, messages: Sequence[Message], sections: Mapping[SectionKind, str]
+) -> str:
     """The digest of a prompt: of the prefix, of where each part begins and ends, and of each section's bytes.
 
-    The fields are the prefix's digest; for each part the place of its message (from 0), role, section, form and
-    length in characters; then each section's name and digest in the order of appearance.
+    SHA-256 (hex) of lines: the name of this encoding and the prefix's digest; for each part the place of its message
+    (from 0), role, section, length in characters and form; for each section, in the order of appearance, its name and
+    digest. A form is `text`, or `call`, `result` or `error` with call id and tool name, each behind its length.
     """
-    fields = [_PROMPT_DOMAIN, prefix_sha256]
+    lines = [f"{_PROMPT_DOMAIN} {prefix_sha256}\n"]
     for place, message in enumerate(messages):
         for part in message.parts:
-            fields += (str(place), message.role, part.section, _form(part.content), str(len(part.text)))
-    for section, sha256_hex in sections.items():
-        fields += (section, sha256_hex)
-    return digest(fields)
+            form = _form(part.content)
+            lines.append(f"{place} {message.role.value} {part.section.value} {len(part.text)} {form}\n")
+    lines += [f"{section.value} {sha256_hex}\n" for section, sha256_hex in sections.items()]
+    return text_digest("".join(lines))
 
 
 def _form(content: Text | ToolCall | ToolResult) -> str:
     if isinstance(content, Text):
         return "text"
-    if isinstance(content, ToolCall):
-        return f"call {content.call_id} {content.tool_name}"
-    return f"{'error' if content.is_error else 'result'} {content.call_id} {content.tool_name}"
+    kind = "call" if isinstance(content, ToolCall) else "error" if content.is_error else "result"
+    return f"{kind} {len(content.call_id)}:{content.call_id} {len(content.tool_name)}:{content.tool_name}"

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from assemblers.assembly import Conditions
 from assemblers.budget import Shelf
-from assemblers.records import Material, SectionKind, Slots
+from assemblers.plan import Plan
+from assemblers.records import Material, Slots
 from assemblers.sections.facts import PreparedFacts, facts_shelf
 from assemblers.sections.history import HistoryCandidates, HistoryInput, history_candidates
 from assemblers.sections.material import MaterialCandidates, material_candidates
@@ -22,16 +23,12 @@ class Offers:
     history: HistoryCandidates | None
     material: MaterialCandidates | None
     session: SessionCandidates | None
-
-    def shelves(self) -> list[Shelf]:
-        """The shelves to fill."""
-        offered = (self.history, self.material, self.session)
-        shelves = [offer.shelf for offer in offered if offer is not None]
-        return [self.facts[1], *shelves] if self.facts is not None else shelves
+    shelves: tuple[Shelf, ...]
 
 
 def gather(
     conditions: Conditions,
+    plan: Plan,
     facts: PreparedFacts | None,
     history: HistoryInput | None,
     material: Sequence[Material],
@@ -43,28 +40,32 @@ def gather(
     `own_message` is what a message of the facts' own costs. Raises ValueError where something was prepared for other
     conditions than these.
     """
-    policy, tokens, now, zone = conditions.policy.policy, conditions.tokens, conditions.now, conditions.zone
-    sections = {section.kind: section for section in policy.sections}
+    counter, now, zone = conditions.tokens.counter, conditions.now, conditions.zone
     offered_facts = offered_history = offered_material = offered_session = None
-    known_values: frozenset[str] = frozenset()
-    if (section := sections.get(SectionKind.FACTS)) and facts is not None:
-        _check_facts(conditions, facts)
-        offered_facts = facts, facts_shelf(facts, section, tokens, own_message)
-        known_values = facts.whole.values
-    if (section := sections.get(SectionKind.HISTORY)) and history is not None:
-        if history.archive.counter_id != tokens.counter.id:
+    shelves = []
+    if plan.facts is not None and facts is not None:
+        offered_facts = facts, _checked_shelf(conditions, facts, own_message)
+        shelves.append(offered_facts[1])
+    if plan.history is not None and history is not None:
+        if history.archive.counter_id != counter.id:
             raise ValueError("history: prepared with another tokenizer; call prepare_archive with this one")
-        offered_history = history_candidates(history, policy, section, tokens, now, zone, known_values)
-    if section := sections.get(SectionKind.MATERIAL):
-        offered_material = material_candidates(material, section, tokens, now, zone)
-    if section := sections.get(SectionKind.SESSION):
-        offered_session = session_candidates(slots, policy, section, tokens, now, zone)
-    return Offers(offered_facts, offered_history, offered_material, offered_session)
+        values = facts.whole.values if offered_facts and facts else frozenset()
+        offered_history = history_candidates(history, plan.policy, plan.history, now, zone, values)
+        shelves.append(offered_history.shelf)
+    if plan.material is not None:
+        offered_material = material_candidates(material, plan.material, counter, now, zone)
+        shelves.append(offered_material.shelf)
+    if plan.session is not None:
+        offered_session = session_candidates(slots, plan.session, plan.filter_labels, counter, now, zone)
+        shelves.append(offered_session.shelf)
+    return Offers(offered_facts, offered_history, offered_material, offered_session, tuple(shelves))
 
 
-def _check_facts(conditions: Conditions, facts: PreparedFacts) -> None:
-    prepared_for = facts.policy_digest, facts.counter_id, facts.zone
-    if prepared_for != (conditions.policy.digest, conditions.tokens.counter.id, conditions.zone):
-        raise ValueError("facts: prepared for another policy, tokenizer or zone; call prepare_facts with these")
+def _checked_shelf(conditions: Conditions, facts: PreparedFacts, own_message: int) -> Shelf:
+    tokens = conditions.tokens
+    wanted = conditions.policy.digest, tokens.counter.id, tokens.factor_permille, conditions.zone
+    if facts.prepared_for != wanted:
+        raise ValueError("facts: prepared for another policy, tokenizer or zone; call prepare_facts anew")
     if not facts.covers(conditions.now):
-        raise ValueError("facts: their ages or expiries changed since; call prepare_facts with this instant")
+        raise ValueError("facts: their ages or expiries are others by now; call prepare_facts anew")
+    return facts_shelf(facts, own_message)

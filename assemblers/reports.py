@@ -2,62 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-import numpy as np
-
-from assemblers.assembly import BudgetReport, CandidateBlock, Conditions, SectionReport
+from assemblers.assembly import BudgetReport, Conditions, SectionReport
 from assemblers.budget import Shelf
-from assemblers.decisions import CODE, INCLUDED
 from assemblers.offers import Offers
-from assemblers.policy.model import Section
+from assemblers.plan import Plan, SectionPlan
 from assemblers.records import Degradation, Reason, SectionKind, SectionStatus
 from assemblers.required import Required
 
 _BYTE_ORDER = {kind: place for place, kind in enumerate(SectionKind)}
-_ROOM_REASONS = (Reason.OVER_BUDGET, Reason.OVER_CEILING)
 _EMPTY_QUERY_NOTE = "the question has no term to search by"
-_REQUIRED = (SectionKind.PREFIX, SectionKind.QUESTION)
 
 
 def budget_report(
-    conditions: Conditions, required: Required, offers: Offers, sections: tuple[SectionReport, ...], used: int
-) -> BudgetReport:
-    """The report of the whole prompt; `used` is in raw tokens."""
-    tokens = conditions.tokens
-    revision = required.revision
-    has_tools = bool(required.open.calls or required.open.results or (revision is not None and revision.tools))
-    return BudgetReport(
-        conditions.limit, tokens.scaled(used), tokens.exactness_for(has_tools), tokens.counter.id,
-        tokens.factor_permille, sections,
-    )  # fmt: skip
-
-
-def section_reports(
     conditions: Conditions,
+    plan: Plan,
     required: Required,
     offers: Offers,
-    blocks: Sequence[CandidateBlock],
-    degradations: Iterable[Degradation],
-) -> tuple[SectionReport, ...]:
-    """A line for each section of the policy, in byte order."""
-    shelves = {shelf.kind: shelf for shelf in offers.shelves()}
-    degraded = {item.section: item.status for item in degradations}
-    policy_sections = sorted(conditions.policy.policy.sections, key=lambda section: _BYTE_ORDER[section.kind])
-    reports = []
-    for section in policy_sections:
-        own = [block for block in blocks if block.section is section.kind]
-        if section.kind in _REQUIRED:
-            reports.append(_required_report(conditions, required, section, own, degraded))
+    missing: Sequence[Degradation],
+    used: int,
+) -> BudgetReport:
+    """The report of the whole prompt; `used` is in raw tokens. It has a line for each section, in byte order."""
+    tokens = conditions.tokens
+    revision, opened = required.revision, required.open
+    has_tools = bool(opened.calls or opened.results or (revision is not None and revision.tools))
+    shelves = {shelf.kind: shelf for shelf in offers.shelves}
+    degraded = {item.section: item.status for item in missing}
+    lines = []
+    for section in plan.sections:
+        shelf = shelves.get(section.kind)
+        if shelf is not None:
+            lines.append(_line(conditions, section, shelf, offers))
         else:
-            reports.append(_report(conditions, section, shelves.get(section.kind), own, degraded, offers))
-    return tuple(reports)
+            lines.append(_line_without_shelf(conditions, section, required, degraded))
+    return BudgetReport(
+        conditions.limit, tokens.scaled(used), tokens.exactness_for(has_tools), tokens.counter.id,
+        tokens.factor_permille, tuple(lines),
+    )  # fmt: skip
 
 
 def own_degradations(offers: Offers) -> list[Degradation]:
     """Sections that lost items to the whole budget. Of ranked excerpts it is only said where none is left."""
     found = []
-    for shelf in offers.shelves():
+    for shelf in offers.shelves:
         missing = len(shelf.costs) - len(shelf.taken)
         if not missing or shelf.short is not Reason.OVER_BUDGET:
             continue
@@ -71,7 +59,9 @@ def own_degradations(offers: Offers) -> list[Degradation]:
 
 def merged(degradations: Iterable[Degradation]) -> tuple[Degradation, ...]:
     """The degradations in byte order, each once."""
-    return tuple(sorted(set(degradations), key=lambda item: (_BYTE_ORDER[item.section], item.reason, item.detail)))
+    return tuple(
+        sorted(set(degradations), key=lambda item: (_BYTE_ORDER[item.section], item.reason, item.detail))
+    )
 
 
 def warnings(degradations: Sequence[Degradation], orphans: Sequence[str]) -> tuple[str, ...]:
@@ -84,51 +74,54 @@ def warnings(degradations: Sequence[Degradation], orphans: Sequence[str]) -> tup
     return tuple(found)
 
 
-def _required_report(
-    conditions: Conditions,
-    required: Required,
-    section: Section,
-    blocks: Sequence[CandidateBlock],
-    degraded: dict[SectionKind, SectionStatus],
-) -> SectionReport:
-    raw = sum(int(block.tokens.sum()) for block in blocks)
-    included = sum(len(block) for block in blocks)
-    status = SectionStatus.OK if included else degraded.get(section.kind, SectionStatus.EMPTY)
-    dropped = len(required.open.orphans) if section.kind is SectionKind.QUESTION else 0
-    used = conditions.tokens.scaled(raw)
-    return SectionReport(section.kind, status, *_bounds(conditions, section), used, included, dropped)
-
-
-def _report(
-    conditions: Conditions,
-    section: Section,
-    shelf: Shelf | None,
-    blocks: Sequence[CandidateBlock],
-    degraded: dict[SectionKind, SectionStatus],
-    offers: Offers,
-) -> SectionReport:
-    bounds = _bounds(conditions, section)
-    if shelf is None:
-        return SectionReport(section.kind, degraded.get(section.kind, SectionStatus.UNAVAILABLE), *bounds, 0, 0, 0)
-    included = sum(int(np.count_nonzero(block.outcomes == INCLUDED)) for block in blocks)
-    dropped = sum(len(block) for block in blocks) - included
-    status = _status(shelf)
-    history = offers.history.history if offers.history and section.kind is SectionKind.HISTORY else None
-    note = _EMPTY_QUERY_NOTE if history is not None and not history.query_terms else ""
-    return SectionReport(
-        section.kind, status, *bounds, conditions.tokens.scaled(shelf.used), included, dropped, note
-    )
+def _line(conditions: Conditions, section: SectionPlan, shelf: Shelf, offers: Offers) -> SectionReport:
+    included = len(shelf.taken)
+    candidates, note = len(shelf.costs), ""
+    if section.kind is SectionKind.FACTS and offers.facts is not None:
+        candidates = len(offers.facts[0].rows)
+    elif section.kind is SectionKind.HISTORY and offers.history is not None:
+        history = offers.history.history
+        candidates = len(history.ranking.units)
+        note = "" if history.query_terms else _EMPTY_QUERY_NOTE
+    floor, ceiling = _bounds(conditions, section)
+    used, dropped = conditions.tokens.scaled(shelf.used), candidates - included
+    return SectionReport(section.kind, _status(shelf), floor, ceiling, used, included, dropped, note)
 
 
 def _status(shelf: Shelf) -> SectionStatus:
-    seen = len(shelf.costs) if shelf.stopped is None else shelf.stopped
     if not shelf.costs:
         return SectionStatus.EMPTY
-    if len(shelf.taken) >= seen:
-        return SectionStatus.OK if shelf.taken else SectionStatus.EMPTY
-    return SectionStatus.TRUNCATED if shelf.taken else SectionStatus.SKIPPED_BUDGET
+    # What lies beyond the most items of a section is no loss: that many were wanted.
+    wanted = len(shelf.costs) if shelf.stopped is None else len(shelf.taken)
+    if len(shelf.taken) < wanted:
+        return SectionStatus.TRUNCATED if shelf.taken else SectionStatus.SKIPPED_BUDGET
+    return SectionStatus.OK if shelf.taken else SectionStatus.EMPTY
 
 
-def _bounds(conditions: Conditions, section: Section) -> tuple[int, int]:
-    ceiling = section.budget.ceiling_tokens
-    return section.budget.floor_tokens, conditions.limit if ceiling is None else ceiling
+def _line_without_shelf(
+    conditions: Conditions,
+    section: SectionPlan,
+    required: Required,
+    degraded: Mapping[SectionKind, SectionStatus],
+) -> SectionReport:
+    """A section that is required, or whose material is not there."""
+    floor, ceiling = _bounds(conditions, section)
+    status = degraded.get(section.kind, SectionStatus.UNAVAILABLE)
+    raw = included = dropped = 0
+    if section.kind is SectionKind.PREFIX:
+        status = degraded.get(section.kind, SectionStatus.EMPTY)
+        if required.prefix is not None:
+            raw, included = required.prefix.tokens, len(required.prefix.block)
+            status = SectionStatus.OK if included else SectionStatus.EMPTY
+    elif section.kind is SectionKind.QUESTION:
+        opened = required.open
+        raw = required.question.tokens + opened.tokens
+        included = 1 + sum(len(message.parts) for message in opened.messages)
+        status, dropped = SectionStatus.OK, len(opened.orphans)
+    used = conditions.tokens.scaled(raw)
+    return SectionReport(section.kind, status, floor, ceiling, used, included, dropped)
+
+
+def _bounds(conditions: Conditions, section: SectionPlan) -> tuple[int, int]:
+    budget = section.section.budget
+    return budget.floor_tokens, conditions.limit if budget.ceiling_tokens is None else budget.ceiling_tokens

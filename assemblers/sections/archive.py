@@ -21,7 +21,12 @@ _UNRENDERED = -1
 _MAX_DAYS = 4
 """Dates of so many (day, zone) pairs are kept: midnight comes at another instant in each zone."""
 
-_ROLE_NAMES = {Role.ASSISTANT: "Assistant", Role.TOOL: "Tool", Role.SYSTEM: "System", Role.DEVELOPER: "Developer"}
+_ROLE_NAMES = {
+    Role.ASSISTANT: "Assistant",
+    Role.TOOL: "Tool",
+    Role.SYSTEM: "System",
+    Role.DEVELOPER: "Developer",
+}
 
 
 class SessionDates:
@@ -33,6 +38,12 @@ class SessionDates:
         self.pieces: list[Piece | None] = [None] * sessions
         self.costs = [_UNRENDERED] * sessions
 
+    def piece(self, session: int) -> Piece:
+        """The date line of a session that was asked for."""
+        found = self.pieces[session]
+        assert found is not None
+        return found
+
 
 class PreparedArchive:
     """Excerpts by index (the place in what was given), and their sessions, numbered from 0 in the order of time.
@@ -43,8 +54,8 @@ class PreparedArchive:
     """
 
     __slots__ = (
-        "_by_line", "_by_text", "_counter", "_dates", "_excerpts", "_session_times", "assistant", "numbers", "order",
-        "pieces", "session_ids", "sessions", "tokens", "twins",
+        "_by_line", "_by_text", "_counter", "_dates", "_excerpts", "_session_times", "assistant", "has_assistant",
+        "numbers", "order", "pieces", "session_ids", "sessions", "tokens", "twins",
     )  # fmt: skip
 
     def __init__(self, excerpts: Sequence[Excerpt], counter: TokenCounter) -> None:
@@ -55,7 +66,10 @@ class PreparedArchive:
         self._by_line: dict[str, list[int]] = {}
         count = len(self._excerpts)
         self.numbers: Int32s = np.fromiter((e.no for e in self._excerpts), np.int32, count)
-        self.assistant: Bytes1 = np.fromiter((e.role is Role.ASSISTANT for e in self._excerpts), np.uint8, count)
+        self.assistant: Bytes1 = np.fromiter(
+            (e.role is Role.ASSISTANT for e in self._excerpts), np.uint8, count
+        )
+        self.has_assistant = bool(self.assistant.any())
         self.twins: Bytes1 = np.zeros(count, np.uint8)
         self.tokens: Int32s = np.full(count, _UNRENDERED, np.int32)
         self.pieces: list[Piece | None] = [None] * count
@@ -92,20 +106,24 @@ class PreparedArchive:
         """The rendered excerpts with the same line, this one included."""
         return self._by_line[self.piece(unit).text]
 
-    def dates(self, sessions: set[int], now: datetime, zone: tzinfo, today: int) -> SessionDates:
-        """The date lines of the `sessions`, at least; `today` is the ordinal of the date of `now` in `zone`."""
-        dates = self._dates.get((today, zone))
+    def dates(self, sessions: set[int], now: datetime, zone: tzinfo) -> SessionDates:
+        """The date lines of the `sessions`, at least, as they read on the day of `now` in `zone`."""
+        day = now.astimezone(zone).toordinal(), zone
+        dates = self._dates.get(day)
         if dates is None:
             if len(self._dates) >= _MAX_DAYS:
                 self._dates.clear()
-            dates = self._dates[today, zone] = SessionDates(len(self._session_times))
+            dates = self._dates[day] = SessionDates(len(self._session_times))
         for session in sessions:
             if dates.pieces[session] is None:
-                line = date_line(self._session_times[session], now, zone)
-                source = Source(SourceKind.ARCHIVED_SESSION, self.session_ids[session], self._session_times[session])
-                dated = piece(self._counter, line, f"archived-session/{self.session_ids[session]}", source)
-                dates.pieces[session], dates.costs[session] = dated, dated.tokens
+                self._date(dates, session, now, zone)
         return dates
+
+    def _date(self, dates: SessionDates, session: int, now: datetime, zone: tzinfo) -> None:
+        session_id, time = self.session_ids[session], self._session_times[session]
+        source = Source(SourceKind.ARCHIVED_SESSION, session_id, time)
+        line = piece(self._counter, date_line(time, now, zone), f"archived-session/{session_id}", source)
+        dates.pieces[session], dates.costs[session] = line, line.tokens
 
     def _number_sessions(self) -> None:
         known = sorted({(e.session_time, e.session_no, e.session_id) for e in self._excerpts})

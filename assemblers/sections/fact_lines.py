@@ -21,7 +21,9 @@ def fact_line(fact: Fact, enumerated: Collection[str], now: datetime, zone: tzin
 
     Free text is quoted, so that nothing in it can pass for what the columns say behind it.
     """
-    subject = "" if fact.subject.kind == "user" else f"{inline(fact.subject.kind)} {inline(fact.subject.id)}, "
+    subject = (
+        "" if fact.subject.kind == "user" else f"{inline(fact.subject.kind)} {inline(fact.subject.id)}, "
+    )
     value = value_text(fact)
     if fact.type in (ValueType.TEXT, ValueType.STATEMENT) and fact.value not in enumerated:
         value = quoted(value)

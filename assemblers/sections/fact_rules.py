@@ -6,12 +6,9 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from assemblers.decisions import NO_FIELD
+from assemblers.plan import ALLOWLIST_FIELD, CONFIDENCE_FIELD, TTL_FIELD
 from assemblers.policy.model import FactsSection, Policy
 from assemblers.records import Fact, FactState, Reason, Subject
-
-POLICY_FIELDS = ("facts.allowlist", "facts.ttl", "facts.min_confidence_permille", "facts.max_facts")
-"""The policy fields of this section, behind the two of every budget."""
-ALLOWLIST_FIELD, TTL_FIELD, CONFIDENCE_FIELD, MAX_FACTS_FIELD = 3, 4, 5, 6
 
 _BY_STATE = {
     FactState.SUPERSEDED: Reason.SUPERSEDED,

@@ -15,14 +15,21 @@ import numpy as np
 from assemblers.assembly import Bytes1, CandidateBlock, Int32s, Part, Source, SourceKind
 from assemblers.budget import Shelf
 from assemblers.decisions import (
-    CODE, EXCLUDED, INCLUDED, NO_SCORES, NOT_PLACED, budget_fields, field_of, int32s, section_field,
-)  # fmt: skip
+    CODE,
+    EXCLUDED,
+    INCLUDED,
+    NO_SCORES,
+    NOT_PLACED,
+    field_of,
+    int32s,
+)
 from assemblers.digests import text_digest
-from assemblers.policy.model import FactsSection, Policy, PolicyRevision, Section
+from assemblers.plan import MAX_FACTS_FIELD, SectionPlan, plan_for
+from assemblers.policy.model import FactsSection, Policy, PolicyRevision
 from assemblers.records import Fact, FactState, Reason, SectionKind, ValueType
 from assemblers.sections.fact_lines import fact_line, value_text
-from assemblers.sections.fact_rules import MAX_FACTS_FIELD, POLICY_FIELDS, Verdict, judge
-from assemblers.sections.pieces import Piece, heading, make_part, piece, total_tokens
+from assemblers.sections.fact_rules import Verdict, judge
+from assemblers.sections.pieces import Piece, make_part, piece
 from assemblers.text import until_next_midnight
 from assemblers.tokens import ModelTokens, TokenCounter
 
@@ -33,6 +40,7 @@ class FactSelection:
 
     taken: Sequence[int]
     cost: int
+    stopped: int | None
     part: Part | None
     sha256: str
     values: frozenset[str]
@@ -42,11 +50,6 @@ class FactSelection:
     offsets: Int32s
     lengths: Int32s
 
-    @property
-    def dropped(self) -> int:
-        """How many facts are not rendered."""
-        return len(self.outcomes) - len(self.taken)
-
 
 @dataclass(frozen=True, slots=True)
 class PreparedFacts:
@@ -54,14 +57,15 @@ class PreparedFacts:
 
     `rows` has all facts in the order of rendering (key, subject, number); `lines` has those that may be rendered,
     `line_rows` their places in `rows`, and `preference` the places in `lines`, best first, that `costs` follow.
-    `whole` is what is rendered where the prompt has room: everything up to the ceiling `raw_ceiling` (raw tokens).
+    `whole` is what is rendered where the prompt has room: everything up to the section's ceiling. `prepared_for` is
+    the policy's digest, the vocabulary, the factor and the zone.
     """
 
-    policy_digest: str
-    counter_id: str
-    zone: tzinfo
+    prepared_for: tuple[str, str, int, tzinfo]
     valid_from: datetime
     valid_until: datetime
+    section: SectionPlan
+    max_facts: int | None
     rows: tuple[Fact, ...]
     numbers: Int32s
     verdicts: tuple[Verdict, ...]
@@ -70,11 +74,6 @@ class PreparedFacts:
     line_rows: tuple[int, ...]
     preference: tuple[int, ...]
     costs: tuple[int, ...]
-    headings: tuple[Piece, ...]
-    heading_tokens: int
-    policy_fields: tuple[str, ...]
-    raw_ceiling: int | None
-    max_facts: int | None
     whole: FactSelection
 
     def covers(self, now: datetime) -> bool:
@@ -87,44 +86,36 @@ def prepare_facts(
 ) -> PreparedFacts:
     """Judge, render and count a user's facts, given in any order; `now` is in UTC.
 
-    Reuse the result for the same facts, policy revision, zone and model tokens while it `covers` the instant.
+    Reuse the result for the same facts, policy digest, zone, vocabulary and factor while it `covers` the instant.
     Raises ValueError where the policy has no FACTS section, and what the counter raises.
     """
-    section = policy.policy.section(SectionKind.FACTS)
-    if section is None or not isinstance(section.settings, FactsSection):
+    section = plan_for(policy, tokens).facts
+    if section is None or not isinstance(settings := section.section.settings, FactsSection):
         raise ValueError("policy: it has no FACTS section; prepare no facts for it")
     rows = tuple(sorted(facts, key=lambda fact: (fact.key, fact.subject.kind, fact.subject.id, fact.no)))
-    verdicts = tuple(judge(rows, policy.policy, section.settings, now))
+    verdicts = tuple(judge(rows, policy.policy, settings, now))
     line_rows = tuple(row for row, verdict in enumerate(verdicts) if verdict[0] is Reason.WITHIN_BUDGET)
     lines = _lines([rows[row] for row in line_rows], policy.policy, now, zone, tokens.counter)
     preference = tuple(sorted(range(len(lines)), key=lambda line: _rank(rows[line_rows[line]])))
     counts = np.zeros(len(rows), np.int32)
     counts[list(line_rows)] = [line.tokens for line in lines]
-    headings = _headings(policy.policy, section.settings, tokens.counter)
-    ceiling = section.budget.ceiling_tokens
     prepared = PreparedFacts(
-        policy_digest=policy.digest, counter_id=tokens.counter.id, zone=zone,
-        valid_from=now, valid_until=_valid_until(rows, now, zone),
+        prepared_for=(policy.digest, tokens.counter.id, tokens.factor_permille, zone),
+        valid_from=now, valid_until=_valid_until(rows, now, zone), section=section, max_facts=settings.max_facts,
         rows=rows, numbers=int32s([fact.no for fact in rows]), verdicts=verdicts, tokens=counts,
         lines=lines, line_rows=line_rows, preference=preference,
-        costs=tuple(lines[line].tokens for line in preference),
-        headings=headings, heading_tokens=total_tokens(headings),
-        policy_fields=budget_fields(policy.policy, SectionKind.FACTS, *_fields(policy.policy)),
-        raw_ceiling=None if ceiling is None else tokens.raw_limit(ceiling), max_facts=section.settings.max_facts,
-        whole=_NOTHING,
+        costs=tuple(lines[line].tokens for line in preference), whole=_NOTHING,
     )  # fmt: skip
     return _with_whole(prepared)
 
 
-def facts_shelf(prepared: PreparedFacts, section: Section, tokens: ModelTokens, own_message: int) -> Shelf:
+def facts_shelf(prepared: PreparedFacts, own_message: int) -> Shelf:
     """The section's candidates for the budget; `own_message` is what a message of its own costs, 0 without one."""
-    ceiling = section.budget.ceiling_tokens
-    raw_ceiling = None if ceiling is None else tokens.raw_limit(ceiling)
-    known = prepared.whole if raw_ceiling == prepared.raw_ceiling else None
+    section, whole = prepared.section, prepared.whole
     return Shelf(
-        SectionKind.FACTS, prepared.costs, tokens.raw_limit(section.budget.floor_tokens), raw_ceiling,
-        section.budget.priority, prepared.heading_tokens + own_message,
-        max_items=prepared.max_facts, whole=(known.taken, known.cost) if known else None,
+        SectionKind.FACTS, prepared.costs, section.floor, section.ceiling, section.priority,
+        section.heading_tokens + own_message, max_items=prepared.max_facts,
+        whole=(whole.taken, whole.cost, whole.stopped),
     )  # fmt: skip
 
 
@@ -139,14 +130,9 @@ def facts_block(prepared: PreparedFacts, selection: FactSelection, message: int)
     """The fate of every fact; the part is the first of its message."""
     return CandidateBlock(
         SectionKind.FACTS, SourceKind.FACT, "fact/", prepared.numbers, selection.outcomes, selection.reasons,
-        selection.fields, prepared.policy_fields, prepared.tokens, selection.offsets, selection.lengths, message, 0,
+        selection.fields, prepared.section.fields, prepared.tokens, selection.offsets, selection.lengths, message, 0,
         NO_SCORES,
     )  # fmt: skip
-
-
-def _fields(policy: Policy) -> tuple[str, ...]:
-    allowlist, ttl, *own = POLICY_FIELDS
-    return (allowlist, ttl, *(section_field(policy, SectionKind.FACTS, name) for name in own))
 
 
 def _rank(fact: Fact) -> tuple[int, float, int]:
@@ -166,14 +152,6 @@ def _lines(
     return tuple(lines)
 
 
-def _headings(policy: Policy, settings: FactsSection, counter: TokenCounter) -> tuple[Piece, ...]:
-    return tuple(
-        line
-        for text, name in ((settings.heading, "facts.heading"), (settings.precedence, "facts.precedence"))
-        for line in heading(counter, text, name)
-    )
-
-
 def _valid_until(facts: Sequence[Fact], now: datetime, zone: tzinfo) -> datetime:
     """Until the date changes or a fact expires, rendered or not: its reason for being absent would be another."""
     expiries = [f.expire_time for f in facts if f.state is FactState.CURRENT and f.expire_time > now]
@@ -185,10 +163,9 @@ def _valid_until(facts: Sequence[Fact], now: datetime, zone: tzinfo) -> datetime
 
 
 def _with_whole(prepared: PreparedFacts) -> PreparedFacts:
-    shelf = Shelf(
-        SectionKind.FACTS, prepared.costs, ceiling=prepared.raw_ceiling, max_items=prepared.max_facts
-    )
-    shelf.take(sum(prepared.costs), prepared.raw_ceiling)
+    ceiling = prepared.section.ceiling
+    shelf = Shelf(SectionKind.FACTS, prepared.costs, ceiling=ceiling, max_items=prepared.max_facts)
+    shelf.take(sum(prepared.costs), ceiling)
     shelf.short = Reason.OVER_CEILING
     selection = _select(prepared, shelf)
     return replace(prepared, whole=selection)
@@ -199,8 +176,8 @@ def _select(prepared: PreparedFacts, shelf: Shelf) -> FactSelection:
     lines = [prepared.lines[line] for line in chosen]
     part = None
     if lines:
-        tokens = prepared.heading_tokens + shelf.used
-        part = make_part(SectionKind.FACTS, (*prepared.headings, *lines), tokens)
+        tokens = prepared.section.heading_tokens + shelf.used
+        part = make_part(SectionKind.FACTS, (*prepared.section.headings, *lines), tokens)
     rows = [prepared.line_rows[line] for line in chosen]
     outcomes, reasons, fields = _fates(prepared, shelf, rows)
     offsets, lengths = _places(len(prepared.rows), rows, part)
@@ -208,7 +185,17 @@ def _select(prepared: PreparedFacts, shelf: Shelf) -> FactSelection:
     values = frozenset(value_text(f) for f in facts if f.type in (ValueType.TEXT, ValueType.STATEMENT))
     sha256 = text_digest(part.text) if part else ""
     return FactSelection(
-        shelf.taken, shelf.used, part, sha256, values, outcomes, reasons, fields, offsets, lengths
+        shelf.taken,
+        shelf.used,
+        shelf.stopped,
+        part,
+        sha256,
+        values,
+        outcomes,
+        reasons,
+        fields,
+        offsets,
+        lengths,
     )
 
 
@@ -236,4 +223,4 @@ def _places(count: int, rows: list[int], part: Part | None) -> tuple[Int32s, Int
 
 
 _EMPTY = np.zeros(0, np.uint8)
-_NOTHING = FactSelection((), 0, None, "", frozenset(), _EMPTY, _EMPTY, _EMPTY, int32s(()), int32s(()))
+_NOTHING = FactSelection((), 0, None, None, "", frozenset(), _EMPTY, _EMPTY, _EMPTY, int32s(()), int32s(()))

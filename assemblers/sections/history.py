@@ -1,4 +1,4 @@
-"""The history section: dated excerpts of past sessions, best first into the budget, in the order of time onto the page."""
+"""The history section: dated excerpts of past sessions, best first into the budget, onto the page in order of time."""
 
 from __future__ import annotations
 
@@ -8,19 +8,23 @@ from datetime import datetime, tzinfo
 
 import numpy as np
 
-from assemblers.assembly import CandidateBlock, HistorySummary, Int64s, Part, SourceKind, Span
+from assemblers.assembly import CandidateBlock, HistorySummary, Int64s, Part, SourceKind
 from assemblers.budget import Shelf
-from assemblers.decisions import (
-    CODE, EXCLUDED, INCLUDED, NOT_PLACED, budget_fields, field_of, section_field,
-)  # fmt: skip
-from assemblers.policy.model import HistorySection, Policy, Section
+from assemblers.decisions import CODE, EXCLUDED, INCLUDED, NO_FIELD, NOT_PLACED, field_of
+from assemblers.plan import (
+    ASSISTANT_FIELD,
+    CURRENT_SESSION_FIELD,
+    MAX_EXCERPTS_FIELD,
+    THRESHOLD_FIELD,
+    SectionPlan,
+)
+from assemblers.policy.model import HistorySection, Policy
 from assemblers.ranking import Ranking
-from assemblers.records import Reason, SectionKind, Text
+from assemblers.records import Reason, SectionKind
 from assemblers.sections.archive import PreparedArchive, SessionDates
-from assemblers.sections.pieces import Piece, heading, total_tokens
-from assemblers.tokens import ModelTokens
+from assemblers.sections.pieces import make_part
 
-THRESHOLD_FIELD, CURRENT_SESSION_FIELD, ASSISTANT_FIELD, MAX_EXCERPTS_FIELD = 3, 4, 5, 6
+_FITS = CODE[Reason.WITHIN_BUDGET]
 
 Verdict = tuple[Reason, int]
 
@@ -43,7 +47,11 @@ class HistoryInput:
     def summary(self) -> HistorySummary:
         """What the trace holds beyond the candidates."""
         return HistorySummary(
-            self.ranking.matched, self.ranking.cutoff or 0, self.archive_epoch, self.query_terms, self.archive_end_no
+            self.ranking.matched,
+            self.ranking.cutoff or 0,
+            self.archive_epoch,
+            self.query_terms,
+            self.archive_end_no,
         )
 
 
@@ -52,20 +60,23 @@ class HistoryCandidates:
     """The ranked excerpts before the budget. `rows` are the places in the ranking that `shelf` has, None for all."""
 
     history: HistoryInput
+    section: SectionPlan
     shelf: Shelf
     rows: list[int] | None
     unfit: Mapping[int, Verdict]
     dates: SessionDates
-    headings: tuple[Piece, ...]
-    policy_fields: tuple[str, ...]
 
 
 def history_candidates(
-    history: HistoryInput, policy: Policy, section: Section, tokens: ModelTokens, now: datetime, zone: tzinfo,
+    history: HistoryInput,
+    policy: Policy,
+    section: SectionPlan,
+    now: datetime,
+    zone: tzinfo,
     known_values: Iterable[str],
-) -> HistoryCandidates:  # fmt: skip
-    """Judge and render the candidates. An excerpt that says no more than one of the `known_values` is a duplicate."""
-    settings = section.settings
+) -> HistoryCandidates:
+    """Judge and render the candidates. An excerpt that says just one of the `known_values` is a duplicate."""
+    settings = section.section.settings
     assert isinstance(settings, HistorySection)
     archive, units = history.archive, history.ranking.units
     archive.render(units)
@@ -73,15 +84,12 @@ def history_candidates(
     rows = [row for row in range(len(units)) if row not in unfit] if unfit else None
     fit = units if rows is None else units[rows]
     groups = archive.sessions[fit].tolist()
-    dates = archive.dates(set(groups), now, zone, now.astimezone(zone).toordinal())
-    headings = heading(tokens.counter, settings.heading, "history.heading")
-    ceiling = section.budget.ceiling_tokens
+    dates = archive.dates(set(groups), now, zone)
     shelf = Shelf(
-        SectionKind.HISTORY, archive.tokens[fit].tolist(), tokens.raw_limit(section.budget.floor_tokens),
-        None if ceiling is None else tokens.raw_limit(ceiling), section.budget.priority, total_tokens(headings),
-        groups, dates.costs, settings.max_excerpts,
+        SectionKind.HISTORY, archive.tokens[fit].tolist(), section.floor, section.ceiling, section.priority,
+        section.heading_tokens, groups, dates.costs, settings.max_excerpts,
     )  # fmt: skip
-    return HistoryCandidates(history, shelf, rows, unfit, dates, headings, _policy_fields(policy))
+    return HistoryCandidates(history, section, shelf, rows, unfit, dates)
 
 
 def history_part(candidates: HistoryCandidates) -> tuple[Part | None, list[int]]:
@@ -92,54 +100,45 @@ def history_part(candidates: HistoryCandidates) -> tuple[Part | None, list[int]]
     rows = shelf.taken if candidates.rows is None else [candidates.rows[item] for item in shelf.taken]
     units = candidates.history.ranking.units[rows].tolist()
     order = archive.order
-    ordered = sorted(zip(units if order is None else [order[unit] for unit in units], units, rows, strict=True))
-    sessions = archive.sessions
-    texts, spans, offset, last = [], [], 0, -1
-    for line in candidates.headings:
-        texts.append(line.text)
-        spans.append(Span(offset, line.size, line.item_id, line.source))
-        offset += line.size
-    for _, unit, _ in ordered:
-        session = sessions[unit]
+    places = units if order is None else [order[unit] for unit in units]
+    sessions = [shelf.groups[item] for item in shelf.taken] if shelf.groups else []
+    ordered = sorted(zip(places, units, sessions, rows, strict=True))
+    pieces = list(candidates.section.headings)
+    last = -1
+    for _, unit, session, _ in ordered:
         if session != last:
             last = session
-            date = candidates.dates.pieces[session]
-            assert date is not None
-            texts.append(date.text)
-            spans.append(Span(offset, date.size, date.item_id, date.source))
-            offset += date.size
-        text, size, _, item_id, source = archive.piece(unit)
-        texts.append(text)
-        spans.append(Span(offset, size, item_id, source))
-        offset += size
-    joined = "".join(texts)
-    part = Part(SectionKind.HISTORY, Text(joined), joined, tuple(spans), shelf.charge)
-    return part, [row for _, _, row in ordered]
+            pieces.append(candidates.dates.piece(session))
+        pieces.append(archive.piece(unit))
+    part = make_part(SectionKind.HISTORY, pieces, shelf.charge)
+    return part, [row for _, _, _, row in ordered]
 
 
 def history_block(
     candidates: HistoryCandidates, rows: list[int], part: Part | None, message: int, index: int
 ) -> CandidateBlock:
-    """The fate of every candidate. `rows` are those in `part`, in its order; the part is number `index` of its message."""
+    """The fate of every candidate. `rows` are those in `part`, in its order; that is part `index` of its message."""
     ranking, archive, shelf = candidates.history.ranking, candidates.history.archive, candidates.shelf
-    count = len(ranking.units)
-    reasons = np.full(count, CODE[shelf.short], np.uint8)
-    fields = np.full(count, field_of(shelf.short), np.uint8)
-    if shelf.stopped is not None:
+    # One array for all columns: each that is made alone costs a microsecond.
+    columns = np.empty((5, len(ranking.units)), np.int32)
+    outcomes, reasons, fields, offsets, lengths = columns
+    outcomes[:], reasons[:], fields[:] = EXCLUDED, CODE[shelf.short], field_of(shelf.short)
+    columns[3:] = NOT_PLACED
+    if shelf.stopped is not None and shelf.stopped < len(shelf.costs):
         first = shelf.stopped if candidates.rows is None else candidates.rows[shelf.stopped]
         reasons[first:], fields[first:] = CODE[Reason.OVER_CEILING], MAX_EXCERPTS_FIELD
     for row, (reason, field) in candidates.unfit.items():
         reasons[row], fields[row] = CODE[reason], field
-    outcomes = np.full(count, EXCLUDED, np.uint8)
-    offsets, lengths = np.full((2, count), NOT_PLACED, np.int32)
     if part is not None:
-        placed = [span for span in part.spans if span.source.kind is SourceKind.EXCERPT]
-        outcomes[rows], reasons[rows], fields[rows] = INCLUDED, CODE[Reason.WITHIN_BUDGET], 0
-        offsets[rows] = [span.offset for span in placed]
-        lengths[rows] = [span.length for span in placed]
+        spans = [span for span in part.spans if span.source.kind is SourceKind.EXCERPT]
+        columns[:, rows] = [
+            [INCLUDED] * len(rows), [_FITS] * len(rows), [NO_FIELD] * len(rows),
+            [span.offset for span in spans], [span.length for span in spans],
+        ]  # fmt: skip
+    codes = columns[:3].astype(np.uint8)
     return CandidateBlock(
-        SectionKind.HISTORY, SourceKind.EXCERPT, "excerpt/", archive.numbers[ranking.units], outcomes, reasons, fields,
-        candidates.policy_fields, archive.tokens[ranking.units], offsets, lengths, message, index, _scores(ranking),
+        SectionKind.HISTORY, SourceKind.EXCERPT, "excerpt/", archive.numbers[ranking.units], codes[0], codes[1], codes[2],
+        candidates.section.fields, archive.tokens[ranking.units], offsets, lengths, message, index, _scores(ranking),
     )  # fmt: skip
 
 
@@ -150,19 +149,10 @@ def _scores(ranking: Ranking) -> dict[str, Int64s]:
     }  # fmt: skip
 
 
-def _policy_fields(policy: Policy) -> tuple[str, ...]:
-    kind = SectionKind.HISTORY
-    return budget_fields(
-        policy, kind, section_field(policy, kind, "history.min_score_micros"),
-        section_field(policy, kind, "history.skip_current_session"), "archive.include_assistant",
-        section_field(policy, kind, "history.max_excerpts"),
-    )  # fmt: skip
-
-
 def _unfit(
     history: HistoryInput, policy: Policy, settings: HistorySection, known_values: Iterable[str]
 ) -> dict[int, Verdict]:
-    """The rows that no budget would let in. Nearly always there are none, so each rule first asks whether it applies."""
+    """The rows that no budget would let in. Mostly there are none, so each rule first asks whether it applies."""
     archive, units, scores = history.archive, history.ranking.units, history.ranking.scores
     unfit: dict[int, Verdict] = {}
     if len(scores) and scores[-1] < settings.min_score_micros:
@@ -173,7 +163,7 @@ def _unfit(
         own = np.flatnonzero(np.isin(archive.sessions[units], sessions)).tolist()
         unfit |= dict.fromkeys(own, (Reason.DUPLICATE, CURRENT_SESSION_FIELD))
     if not policy.archive.include_assistant:
-        said = np.flatnonzero(archive.assistant[units]).tolist()
+        said = np.flatnonzero(archive.assistant[units]).tolist() if archive.has_assistant else []
         unfit |= dict.fromkeys(said, (Reason.KEY_NOT_ALLOWED, ASSISTANT_FIELD))
     repeated = _repeated(history, unfit, known_values)
     return unfit | dict.fromkeys(repeated, (Reason.DUPLICATE, 0)) if repeated else unfit
@@ -183,16 +173,14 @@ def _repeated(history: HistoryInput, unfit: Mapping[int, Verdict], known_values:
     """The rows that say what a fact in the prompt or a better row says."""
     archive, units = history.archive, history.ranking.units
     seen = {unit for value in known_values for unit in archive.reading_like(value)}
-    flagged = np.flatnonzero(archive.twins[units]).tolist()
-    if not flagged and not seen:
+    if not seen and not archive.twins[units].any():
         return []
     repeated = []
-    for row in flagged if not seen else range(len(units)):
-        unit = int(units[row])
+    for row, unit in enumerate(units.tolist()):
         if row in unfit:
             continue
         if unit in seen:
             repeated.append(row)
-        else:
+        elif archive.twins[unit]:
             seen.update(archive.twins_of(unit))
     return repeated

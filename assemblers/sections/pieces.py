@@ -8,14 +8,17 @@ to the counter).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
+from itertools import accumulate
 from typing import NamedTuple
 
 from assemblers.assembly import Part, Source, SourceKind, Span
 from assemblers.records import SectionKind, Text
 from assemblers.text import inline
 from assemblers.tokens import TokenCounter
+
+_new = tuple.__new__
 
 
 class Piece(NamedTuple):
@@ -60,16 +63,15 @@ def heading_line(text: str) -> str:
     return f"{shown}\n" if shown[0].isalnum() else f"- {shown}\n"
 
 
-def make_part(section: SectionKind, pieces: Iterable[Piece], tokens: int) -> Part:
+def make_part(section: SectionKind, pieces: Sequence[Piece], tokens: int) -> Part:
     """A text part of `pieces` in order; `tokens` is the count of the whole."""
-    texts: list[str] = []
-    spans: list[Span] = []
-    offset = 0
-    for text, size, _, item_id, source in pieces:
-        texts.append(text)
-        spans.append(Span(offset, size, item_id, source))
-        offset += size
-    joined = "".join(texts)
+    joined = "".join([item[0] for item in pieces])
+    offsets = accumulate([item[1] for item in pieces], initial=0)
+    # Made without the class's own __new__, a Python function that costs more than all else in here.
+    spans = [
+        _new(Span, (offset, size, item_id, source))
+        for offset, (_, size, _, item_id, source) in zip(offsets, pieces, strict=False)
+    ]
     return Part(section, Text(joined), joined, tuple(spans), tokens)
 
 

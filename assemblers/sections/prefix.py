@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 from assemblers.assembly import CandidateBlock, Part, Source, SourceKind
 from assemblers.decisions import required_row, small_block
 from assemblers.digests import prefix_digest, text_digest
+from assemblers.memo import IdentityMemo
 from assemblers.records import PrefixRevision, SectionKind
 from assemblers.sections.pieces import make_part, piece
 from assemblers.tokens import TokenCounter, count_tool
@@ -15,19 +15,25 @@ from assemblers.tokens import TokenCounter, count_tool
 
 @dataclass(frozen=True, slots=True)
 class PreparedPrefix:
-    """A prefix rendered and counted. `part` is None where it has no text; tokens are raw, tools without frames."""
+    """A prefix rendered and counted. `part` is None where it has no text; `tokens` are raw, with the tools', without
+    frames."""
 
     part: Part | None
-    tool_tokens: int
+    tokens: int
     sha256: str
     section_sha256: str
     block: CandidateBlock
 
 
-# Pure, and the same few prefixes come with every call. Bounded, since a prefix may be large.
-@lru_cache(maxsize=64)
+_PREPARED: IdentityMemo[PreparedPrefix] = IdentityMemo(most=64)
+
+
 def prepare_prefix(prefix: PrefixRevision, counter: TokenCounter) -> PreparedPrefix:
-    """The prefix as the first message's part, and its tools' tokens."""
+    """The prefix as the first message's part, and its tools' tokens; remembered, since few come with every call."""
+    return _PREPARED.get((prefix, counter), (), lambda: _prepare(prefix, counter))
+
+
+def _prepare(prefix: PrefixRevision, counter: TokenCounter) -> PreparedPrefix:
     source = Source(SourceKind.PREFIX_REVISION, prefix.name)
     counts = [count_tool(counter, tool.definition_json) for tool in prefix.tools]
     ids = [f"tool/{tool.name}" for tool in prefix.tools]
@@ -39,4 +45,5 @@ def prepare_prefix(prefix: PrefixRevision, counter: TokenCounter) -> PreparedPre
         ids.insert(0, "prefix")
         rows.insert(0, required_row(text.tokens, 0, text.size))
     block = small_block(SectionKind.PREFIX, SourceKind.PREFIX_REVISION, tuple(ids), rows, ("",), 0, 0)
-    return PreparedPrefix(part, sum(counts), prefix_digest(prefix), text_digest(prefix.text), block)
+    tokens = sum(counts) + (part.tokens if part else 0)
+    return PreparedPrefix(part, tokens, prefix_digest(prefix), text_digest(prefix.text), block)

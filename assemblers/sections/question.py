@@ -6,9 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from assemblers.assembly import Message, Part, Source, SourceKind, Span, TurnInput
-from assemblers.policy.model import QuestionSection
-from assemblers.records import Content, Role, SectionKind, Text, ToolCall, ToolResult, Turn
-from assemblers.sections.pieces import byte_length, heading_line, policy_text
+from assemblers.records import Content, SectionKind, Text, ToolCall, ToolResult, Turn
+from assemblers.sections.pieces import byte_length, policy_text
 from assemblers.tokens import Frame, TokenCounter, count_call, count_result
 
 
@@ -28,15 +27,16 @@ class OpenTurn:
         return self.calls * frame.call + self.results * frame.result
 
 
+_LABEL = policy_text("question.label")
+
 NO_OPEN_TURN = OpenTurn((), (), 0, 0, 0)
 
 
-def question_part(turn: TurnInput, settings: QuestionSection, counter: TokenCounter) -> Part:
+def question_part(turn: TurnInput, label: str, counter: TokenCounter) -> Part:
     """The label and the question, not altered in any byte. Both are one text to the counter."""
-    label = f"{heading_line(settings.label)[:-1] or QuestionSection().label}: "
     text = label + turn.question
     at = byte_length(label)
-    spans = [Span(0, at, "policy/question.label", policy_text("question.label"))]
+    spans = [Span(0, at, "policy/question.label", _LABEL)]
     if turn.question:
         source = Source(SourceKind.TURN, turn.question_turn_id, turn.question_time)
         spans.append(Span(at, byte_length(turn.question), "question", source))
@@ -51,17 +51,20 @@ def open_turn(turns: Sequence[Turn], counter: TokenCounter) -> OpenTurn:
     called = {content.call_id for content in contents if isinstance(content, ToolCall)}
     answered = {content.call_id for content in contents if isinstance(content, ToolResult)}
     paired = called & answered
-    messages = [
-        Message(turn.role, parts) for turn in turns if (parts := tuple(_parts(turn, paired, counter)))
-    ]
+    made = ((turn.role, tuple(_parts(turn, paired, counter))) for turn in turns)
+    messages = tuple(Message(role, parts) for role, parts in made if parts)
     parts = [part for message in messages for part in message.parts]
     return OpenTurn(
-        tuple(messages),
-        (*(f"call/{i}" for i in sorted(called - paired)), *(f"result/{i}" for i in sorted(answered - paired))),
+        messages,
+        (*_ids("call", called - paired), *_ids("result", answered - paired)),
         sum(part.tokens for part in parts),
         sum(isinstance(part.content, ToolCall) for part in parts),
         sum(isinstance(part.content, ToolResult) for part in parts),
     )
+
+
+def _ids(kind: str, call_ids: set[str]) -> list[str]:
+    return [f"{kind}/{call_id}" for call_id in sorted(call_ids)]
 
 
 def _parts(turn: Turn, paired: set[str], counter: TokenCounter) -> Iterable[Part]:
