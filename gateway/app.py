@@ -19,6 +19,7 @@ from gateway.usecases.prepared import Preparations
 from gateway.usecases.replay_trace import Replayer
 from gateway.usecases.resolution import Resolver
 from gateway.usecases.runtime import Runtime
+from gateway.usecases.surroundings import Lookups
 from muniment.v1 import context_pb2, policy_service_pb2
 from storage.ports import Storage
 from storage.sqlite import open_sqlite
@@ -31,7 +32,7 @@ def build_services(storage: Storage, runtime: Runtime) -> tuple[Service, ...]:
     tokenizers.warm_up((DEFAULT_TOKENIZER,))
     policies = Policies(storage.policies, reader)
     models = ModelBook(ModelProfiles(tokenizers), storage.usage)
-    replayer = Replayer(storage, policies, tokenizers)
+    replayer = Replayer(storage.traces, Lookups(storage, policies, tokenizers))
     preparations = Preparations()
     assembler = ContextAssembler(
         storage, Resolver(policies, models, storage.prefixes), preparations, replayer, runtime

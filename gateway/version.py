@@ -11,3 +11,6 @@ def _installed() -> str:
 
 
 ENGINE_VERSION = _installed()
+
+LIBRARY_VERSIONS = {name: version(name) for name in ("numpy", "regex", "snowballstemmer")}
+"""The libraries whose behaviour a prompt depends on: they are recorded in each trace."""

@@ -13,7 +13,7 @@ from assemblers.records import Role, SessionRef, Slots, ToolCall, ToolResult
 from assemblers.sections.facts import PreparedFacts
 from assemblers.sections.history import HistoryInput
 from assemblers.slots import after_question, after_tool_results
-from assemblers.trace.capture import CapturedTrace, TracedInputs, TraceIdentity, capture, versions_now
+from assemblers.trace.capture import CapturedTrace, TracedInputs, TraceIdentity, capture, versions_of
 from assemblers.trace.record import Asked, Timing
 from gateway import telemetry
 from gateway.deadline import Deadline
@@ -27,12 +27,14 @@ from gateway.usecases.requests import ContextRequest
 from gateway.usecases.resolution import Resolved, Resolver
 from gateway.usecases.runtime import Runtime
 from gateway.usecases.slot_book import SlotBook
-from gateway.version import ENGINE_VERSION
+from gateway.version import ENGINE_VERSION, LIBRARY_VERSIONS
 from storage.errors import AlreadyExists as AlreadyStored
 from storage.ports import SessionState, Storage, TraceDraft
 
 MOST_BREAKPOINTS = 4
 """Marked where the provider caches by itself and has no limit of its own: they tell where the prefix stays equal."""
+
+VERSIONS = versions_of(ENGINE_VERSION, LIBRARY_VERSIONS)
 
 NO_COMMITMENTS: dict[int, bytes] = {}
 
@@ -68,8 +70,14 @@ class _Work:
 class ContextAssembler:
     """The use case. One instance serves all calls."""
 
-    def __init__(self, storage: Storage, resolver: Resolver, preparations: Preparations, replayer: Replayer,
-                 runtime: Runtime) -> None:
+    def __init__(
+        self,
+        storage: Storage,
+        resolver: Resolver,
+        preparations: Preparations,
+        replayer: Replayer,
+        runtime: Runtime,
+    ) -> None:
         self._storage, self._resolver, self._preparations = storage, resolver, preparations
         self._replayer, self._runtime = replayer, runtime
         self._gatherer = Gatherer(storage.facts, storage.archives)
@@ -89,7 +97,9 @@ class ContextAssembler:
         gathered = perf_counter_ns()
         assembly = self._assemble(work)
         timings = (_timing("gather", started, gathered), _timing("assemble", gathered, perf_counter_ns()))
-        answer = self._traced(work, assembly, await self._storage.users.pseudonym(request.session.user), timings)
+        answer = self._traced(
+            work, assembly, await self._storage.users.pseudonym(request.session.user), timings
+        )
         try:
             with telemetry.stage("append"):
                 await self._storage.traces.append(_draft(work, answer))
@@ -129,29 +139,62 @@ class ContextAssembler:
         slots = with_results(state.slots, policy, turn)
         return self._prepare(request, now, resolved, turn, state, slots, gathered)
 
-    def _prepare(self, request: ContextRequest, now: datetime, resolved: Resolved, turn: TurnInput,
-                 state: SessionState, slots: Slots, gathered: Gathered) -> _Work:
+    def _prepare(
+        self,
+        request: ContextRequest,
+        now: datetime,
+        resolved: Resolved,
+        turn: TurnInput,
+        state: SessionState,
+        slots: Slots,
+        gathered: Gathered,
+    ) -> _Work:
         user, policy, tokens = request.session.user, resolved.policy, resolved.profile.tokens
         facts, history = None, None
         fact_commitments = excerpt_commitments = NO_COMMITMENTS
         if gathered.facts is not None:
             with telemetry.stage("facts"):
                 shown = self._preparations.facts(
-                    user, gathered.facts, policy, now, ZoneInfo(request.time_zone), tokens)
+                    user, gathered.facts, policy, now, ZoneInfo(request.time_zone), tokens
+                )
             facts, fact_commitments = shown.prepared, shown.commitments
         if gathered.archive is not None:
             with telemetry.stage("history"):
                 history, excerpt_commitments = self._preparations.history(
-                    user, gathered.archive, policy.policy, turn.question, slots, request.session.session_id, tokens)
-        return _Work(request, now, resolved, turn, state, slots, gathered, facts, fact_commitments, history,
-                     excerpt_commitments)
+                    user,
+                    gathered.archive,
+                    policy.policy,
+                    turn.question,
+                    slots,
+                    request.session.session_id,
+                    tokens,
+                )
+        return _Work(
+            request,
+            now,
+            resolved,
+            turn,
+            state,
+            slots,
+            gathered,
+            facts,
+            fact_commitments,
+            history,
+            excerpt_commitments,
+        )
 
     def _assemble(self, work: _Work) -> Assembly:
         with telemetry.stage("assemble"), counting_errors():
             try:
                 assembly = assemble(
-                    _conditions(work), work.turn, work.resolved.prefix, work.facts, work.history,
-                    work.request.material, work.slots, work.gathered.degradations,
+                    _conditions(work),
+                    work.turn,
+                    work.resolved.prefix,
+                    work.facts,
+                    work.history,
+                    work.request.material,
+                    work.slots,
+                    work.gathered.degradations,
                 )
             except TooSmall as error:
                 raise BudgetTooSmall(error.limit, error.needs) from None
@@ -164,10 +207,16 @@ class ContextAssembler:
             captured = capture(
                 TraceIdentity(trace_id, work.request.session, pseudonym, self._runtime.new_salt()),
                 _conditions(work),
-                TracedInputs(work.turn, work.request.material, work.slots, work.fact_commitments,
-                             work.excerpt_commitments, _asked(work)),
+                TracedInputs(
+                    work.turn,
+                    work.request.material,
+                    work.slots,
+                    work.fact_commitments,
+                    work.excerpt_commitments,
+                    _asked(work),
+                ),
                 assembly,
-                versions_now(ENGINE_VERSION),
+                VERSIONS,
                 timings,
             )
         return Answer(work.request.session, work.resolved.policy.name, trace_id, assembly, captured)
@@ -178,7 +227,9 @@ class ContextAssembler:
         first = await self._slots.put(session, policy, work.now, answer.assembly.slots, work.state.revision)
         if first:
             return answer
-        state = await self._slots.change(session, policy, work.now, lambda slots: after_turn(slots, policy, work.turn))
+        state = await self._slots.change(
+            session, policy, work.now, lambda slots: after_turn(slots, policy, work.turn)
+        )
         return replace(answer, assembly=replace(answer.assembly, slots=state.slots))
 
 
@@ -197,9 +248,7 @@ def after_turn(slots: Slots, policy: Policy, turn: TurnInput) -> Slots:
     if turn.turn.role is not Role.USER:
         return slots
     settings = policy.settings(SessionSection) or SessionSection()
-    return after_question(
-        slots, policy.slots, turn.question, turn.question_turn_id, settings.max_question_characters
-    )
+    return after_question(slots, turn.question, turn.question_turn_id, settings.max_question_characters)
 
 
 def _conditions(work: _Work) -> Conditions:

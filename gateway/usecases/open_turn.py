@@ -4,7 +4,7 @@ from datetime import datetime
 
 from assemblers.assembly import TurnInput
 from assemblers.records import Role, SessionRef, Text, ToolCall, ToolResult, Turn
-from assemblers.trace.codec import decode_content
+from assemblers.trace.content_codec import decode_content
 from gateway.errors import FailedPrecondition, InvalidArgument, Reason
 from storage.ports import TraceStore, TranscriptStore
 
@@ -49,9 +49,7 @@ def question_turn(answered: TurnInput) -> Turn:
     """The USER turn that a turn input answers."""
     if answered.turn.turn_id == answered.question_turn_id:
         return answered.turn
-    return Turn(
-        answered.question_turn_id, Role.USER, (Text(answered.question),), answered.question_time
-    )
+    return Turn(answered.question_turn_id, Role.USER, (Text(answered.question),), answered.question_time)
 
 
 def merge(known: tuple[Turn, ...], recorded: tuple[Turn, ...], newest: Turn) -> tuple[Turn, ...]:
@@ -94,7 +92,9 @@ def check_newest(turn: Turn) -> None:
         if not all(isinstance(c, Text) for c in turn.contents):
             raise InvalidArgument.of("turn.contents", "a USER turn holds texts only")
     elif not turn.contents or not all(isinstance(c, ToolResult) for c in turn.contents):
-        raise InvalidArgument.of("turn.contents", "a TOOL turn holds tool results, one at least, and nothing else")
+        raise InvalidArgument.of(
+            "turn.contents", "a TOOL turn holds tool results, one at least, and nothing else"
+        )
 
 
 def has_visible(text: str) -> bool:
