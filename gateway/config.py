@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated
 
 from pydantic import BeforeValidator, Field
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 
 class AddressError(ValueError):
@@ -93,7 +93,7 @@ class Settings(BaseSettings):
         env_prefix="MUNIMENT_", extra="ignore", frozen=True, arbitrary_types_allowed=True
     )
 
-    listen: Annotated[ListenAddress, BeforeValidator(_address)] = ListenAddress("127.0.0.1", 7463)
+    listen: Annotated[ListenAddress, NoDecode, BeforeValidator(_address)] = ListenAddress("127.0.0.1", 7463)
     data_dir: Path = Path("data")
     log_level: LogLevel = LogLevel.INFO
     otel: TelemetryMode = TelemetryMode.OFF

@@ -27,7 +27,8 @@ class Principal:
         """Refuse a request for another tenant than the credential's."""
         if self.tenant_id is not None and self.tenant_id != tenant_id:
             raise PermissionDenied(
-                Reason.TENANT_MISMATCH, "the tenant in the request is not the credential's: use the tenant of your key"
+                Reason.TENANT_MISMATCH,
+                "the tenant in the request is not the credential's: use the tenant of your key",
             )
 
 

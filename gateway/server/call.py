@@ -1,7 +1,7 @@
 """One call on its way through the pipeline: what the middlewares found out and what a servicer may use."""
 
 import hashlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, TypeVar, cast
@@ -90,7 +90,7 @@ class Call:
         )
 
 
-Handler = Callable[[Call], Awaitable[bytes]]
+Handler = Callable[[Call], Coroutine[Any, Any, bytes]]
 """The rest of the pipeline: takes the call, answers the response's bytes, raises typed errors."""
 
 Middleware = Callable[[Method, Handler], Handler]

@@ -14,7 +14,7 @@ from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from gateway.config import ListenAddress
 from gateway.errors import NotFound
 from gateway.server import AddressUnavailableError, Call, Server, ServerOptions, Service
-from muniment.v1 import context_pb2, context_pb2_grpc, history_pb2, history_pb2_grpc
+from muniment.v1 import context_pb2, context_pb2_grpc, history_pb2, history_pb2_grpc, types_pb2
 from storage.errors import EtagMismatch
 
 CANARY = "canary-51c0"
@@ -28,7 +28,7 @@ class ContextServicer:
         self.cancelled = asyncio.Event()
         self.calls: list[Call] = []
 
-    async def AssembleContext(self, request: Any, call: Call) -> Any:
+    async def AssembleContext(self, request: Any, call: Call) -> Any:  # noqa: N802
         self.calls.append(call)
         match request.turn.turn_id:
             case "raise":
@@ -52,21 +52,21 @@ class ContextServicer:
             self.cancelled.set()
             raise
 
-    async def ExplainContext(self, request: Any, call: Call) -> Any:
+    async def ExplainContext(self, request: Any, call: Call) -> Any:  # noqa: N802
         return context_pb2.ExplainContextResponse()
 
-    async def CountTokens(self, request: Any, call: Call) -> Any:
+    async def CountTokens(self, request: Any, call: Call) -> Any:  # noqa: N802
         return context_pb2.CountTokensResponse()
 
-    async def ReportUsage(self, request: Any, call: Call) -> Any:
+    async def ReportUsage(self, request: Any, call: Call) -> Any:  # noqa: N802
         return context_pb2.ReportUsageResponse()
 
 
 class HistoryServicer:
-    async def ImportHistory(self, request: Any, call: Call) -> Any:
+    async def ImportHistory(self, request: Any, call: Call) -> Any:  # noqa: N802
         return history_pb2.ImportHistoryResponse()
 
-    async def SearchHistory(self, request: Any, call: Call) -> Any:
+    async def SearchHistory(self, request: Any, call: Call) -> Any:  # noqa: N802
         return history_pb2.SearchHistoryResponse()
 
 
@@ -83,8 +83,18 @@ class Running:
     storage: dict[str, bool] = field(default_factory=lambda: {"ready": True})
 
     @property
-    def stub(self) -> context_pb2_grpc.ContextServiceStub:
+    def stub(self) -> Any:
         return context_pb2_grpc.ContextServiceStub(self.channel)
+
+    def raw(self, method: str) -> Any:
+        """The method as a function of bytes."""
+        return self.channel.unary_unary(PREFIX + method)
+
+    async def until_called(self, times: int) -> None:
+        """Wait until the servicer was called that often."""
+        async with asyncio.timeout(5):
+            while len(self.servicer.calls) < times:  # noqa: ASYNC110  the servicer only keeps a list
+                await asyncio.sleep(0.01)
 
 
 @pytest.fixture
@@ -109,8 +119,10 @@ async def running() -> AsyncIterator[Running]:
 
 def turn(turn_id: str, text: str = "hello") -> context_pb2.AssembleContextRequest:
     return context_pb2.AssembleContextRequest(
-        session={"tenant_id": "acme", "user_id": "u"},
-        turn={"turn_id": turn_id, "role": "ROLE_USER", "contents": [{"text": text}]},
+        session=types_pb2.SessionRef(tenant_id="acme", user_id="u"),
+        turn=types_pb2.Turn(
+            turn_id=turn_id, role=types_pb2.ROLE_USER, contents=[types_pb2.Content(text=text)]
+        ),
         request_id="6f1c2a00-6f1c-4a00-8f1c-6f1c2a006f1c",
     )
 
@@ -143,7 +155,7 @@ async def test_without_a_deadline_a_call_has_two_seconds_and_never_more_than_ten
 
 @pytest.mark.parametrize("body", [b"\xff\xff", b"\x0a\x05\x0a\x03\xed\xa0\x80", b"\x0a\xff\xff\xff\x7f"])
 async def test_malformed_bytes_are_an_invalid_argument_with_a_fixed_text(body, running: Running):
-    error, status = await refusal(running.channel.unary_unary(PREFIX + "AssembleContext")(body))
+    error, status = await refusal(running.raw("AssembleContext")(body))
     assert error.code() is grpc.StatusCode.INVALID_ARGUMENT
     assert info(status).reason == "MALFORMED_REQUEST"
     assert (error.details() or "").startswith("the request is not a well-formed message of this method")
@@ -186,12 +198,12 @@ async def test_what_is_not_there_is_told_in_the_same_bytes(running: Running):
 
 async def test_a_request_over_one_mebibyte_is_refused_and_an_import_is_not(running: Running):
     large = b"\x7a" + _varint(1_100_000) + b"x" * 1_100_000  # an unknown field
-    error, status = await refusal(running.channel.unary_unary(PREFIX + "AssembleContext")(large))
+    error, status = await refusal(running.raw("AssembleContext")(large))
     assert error.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
     assert info(status).metadata == {"limit": "request_bytes", "max": "1048576"}
     stub = history_pb2_grpc.HistoryServiceStub(running.channel)
     request = history_pb2.ImportHistoryRequest(
-        user={"tenant_id": "acme", "user_id": "u"}, request_id=turn("t").request_id
+        user=types_pb2.UserRef(tenant_id="acme", user_id="u"), request_id=turn("t").request_id
     )
     for index in range(40):
         session = request.sessions.add(session_id=f"s{index}")
@@ -203,8 +215,10 @@ async def test_a_request_over_one_mebibyte_is_refused_and_an_import_is_not(runni
     await stub.ImportHistory(request)
 
 
-async def test_the_transport_refuses_over_four_mebibytes_and_over_eight_kibibytes_of_metadata(running: Running):
-    error, status = await refusal(running.channel.unary_unary(PREFIX + "AssembleContext")(b"x" * ((4 << 20) + 1)))
+async def test_the_transport_refuses_over_four_mebibytes_and_over_eight_kibibytes_of_metadata(
+    running: Running,
+):
+    error, status = await refusal(running.raw("AssembleContext")(b"x" * ((4 << 20) + 1)))
     assert (error.code(), status) == (grpc.StatusCode.RESOURCE_EXHAUSTED, None)
     await running.stub.AssembleContext(turn("t"), metadata=(("x-note", "n" * 7_000),))
     error, _ = await refusal(running.stub.AssembleContext(turn("t"), metadata=(("x-note", "n" * 9_000),)))
@@ -228,8 +242,7 @@ async def test_the_clients_deadline_stops_the_work_here(running: Running):
 
 async def test_a_cancelled_call_stops_the_work_here(running: Running):
     call = running.stub.AssembleContext(turn("wait"), timeout=9)
-    while not running.servicer.calls:
-        await asyncio.sleep(0.01)
+    await running.until_called(1)
     call.cancel()
     await asyncio.wait_for(running.servicer.cancelled.wait(), 2)
     await asyncio.sleep(0)
@@ -238,21 +251,22 @@ async def test_a_cancelled_call_stops_the_work_here(running: Running):
 
 async def test_more_calls_than_allowed_are_refused_early_and_health_still_answers(running: Running):
     waiting = [running.stub.AssembleContext(turn("wait"), timeout=9) for _ in range(4)]
-    while len(running.servicer.calls) < 4:
-        await asyncio.sleep(0.01)
+    await running.until_called(4)
     error, status = await refusal(running.stub.AssembleContext(turn("t"), timeout=9))
     assert error.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
     assert info(status).reason == "OVERLOADED"
     assert status is not None
     assert error_details_pb2.RetryInfo.FromString(status.details[2].value).retry_delay.ToTimedelta()
     health = health_pb2_grpc.HealthStub(running.channel)
-    assert (await health.Check(health_pb2.HealthCheckRequest())).status == health_pb2.HealthCheckResponse.SERVING
+    assert (
+        await health.Check(health_pb2.HealthCheckRequest())
+    ).status == health_pb2.HealthCheckResponse.SERVING
     for call in waiting:
         call.cancel()
 
 
 async def test_an_unknown_method_is_unimplemented(running: Running):
-    error, status = await refusal(running.channel.unary_unary(PREFIX + "DropTables")(b""))
+    error, status = await refusal(running.raw("DropTables")(b""))
     assert (error.code(), status) == (grpc.StatusCode.UNIMPLEMENTED, None)
 
 
@@ -284,11 +298,13 @@ async def test_health_follows_the_storage_and_the_drain(running: Running):
 
 
 async def test_malformed_health_and_reflection_requests_get_the_fixed_text_too(running: Running):
-    watch = running.channel.unary_stream("/grpc.health.v1.Health/Watch")(b"\xff")
+    unary_stream: Any = running.channel.unary_stream
+    stream_stream: Any = running.channel.stream_stream
+    watch = unary_stream("/grpc.health.v1.Health/Watch")(b"\xff")
     error, status = await refusal(watch.read())
     assert (error.code(), info(status).reason) == (grpc.StatusCode.INVALID_ARGUMENT, "MALFORMED_REQUEST")
     path = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"
-    reflect = running.channel.stream_stream(path)
+    reflect = stream_stream(path)
     error, status = await refusal(reflect(iter([b"\xff"])).read())
     assert (error.code(), info(status).reason) == (grpc.StatusCode.INVALID_ARGUMENT, "MALFORMED_REQUEST")
 
@@ -307,9 +323,7 @@ async def test_reflection_lists_the_services_and_gives_their_files(running: Runn
         "grpc.health.v1.Health",
         "grpc.reflection.v1alpha.ServerReflection",
     }
-    assert any(
-        b"AssembleContext" in file for file in files.file_descriptor_response.file_descriptor_proto
-    )
+    assert any(b"AssembleContext" in file for file in files.file_descriptor_response.file_descriptor_proto)
     assert missing.error_response.error_code == grpc.StatusCode.NOT_FOUND.value[0]
 
 
@@ -335,7 +349,9 @@ async def test_a_method_that_nobody_serves_stops_the_server_from_being_built():
         return True
 
     descriptor = context_pb2.DESCRIPTOR.services_by_name["ContextService"]
-    with pytest.raises(TypeError, match="has no method CountTokens, which muniment.v1.ContextService declares"):
+    with pytest.raises(
+        TypeError, match=r"has no method CountTokens, which muniment.v1.ContextService declares"
+    ):
         Server(ServerOptions(ListenAddress("127.0.0.1", 0)), [Service(descriptor, _OnlyTwo())], ready)
 
 

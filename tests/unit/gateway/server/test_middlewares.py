@@ -14,7 +14,7 @@ from gateway.server.deadlines import deadline, deadline_for
 from gateway.server.idempotency import idempotency
 from gateway.server.limits import Limits
 from gateway.server.tenancy import tenancy
-from muniment.v1 import context_pb2, fact_pb2, policy_service_pb2, trace_pb2
+from muniment.v1 import context_pb2, fact_pb2, policy_service_pb2, trace_pb2, types_pb2
 from storage.errors import Repeated
 
 
@@ -104,12 +104,14 @@ async def test_a_call_that_the_transport_ends_gets_no_timer_of_ours(method, make
     assert await deadline(method, wait)(call) == b"late"
 
 
+SESSION = types_pb2.SessionRef(tenant_id="acme")
+USER = types_pb2.UserRef(tenant_id="acme")
 TENANT_REQUESTS = [
-    (context_pb2.AssembleContextRequest(session={"tenant_id": "acme"}), True),
-    (context_pb2.ExplainContextRequest(request={"session": {"tenant_id": "acme"}}), True),
+    (context_pb2.AssembleContextRequest(session=SESSION), True),
+    (context_pb2.ExplainContextRequest(request=context_pb2.AssembleContextRequest(session=SESSION)), True),
     (context_pb2.CountTokensRequest(tenant_id="acme"), True),
     (context_pb2.ReportUsageRequest(trace="tenants/acme/traces/00"), False),
-    (fact_pb2.InvalidateFactsRequest(user={"tenant_id": "acme"}, name="tenants/other/users/u/facts/1"), True),
+    (fact_pb2.InvalidateFactsRequest(user=USER, name="tenants/other/users/u/facts/1"), True),
     (fact_pb2.GetFactRequest(name="tenants/acme/users/u/facts/1"), False),
     (trace_pb2.GetTraceRequest(name="tenants/acme/traces/00"), False),
 ]

@@ -11,6 +11,7 @@ from gateway.server.json_rules import JsonFault, parse_json
 from gateway.server.validation import UnsafeProtobufError, assert_safe_protobuf, validation
 from muniment.v1 import context_pb2, fact_pb2, prefix_pb2, session_pb2, types_pb2
 
+SESSION = types_pb2.SessionRef(tenant_id="acme", user_id="u-1", session_id="s-1")
 REQUEST_ID = "6f1c2a00-6f1c-4a00-8f1c-6f1c2a006f1c"
 
 
@@ -220,9 +221,7 @@ def test_plain_json_is_parsed(text):
 
 
 async def test_lists_of_messages_are_checked_item_by_item(run):
-    request = session_pb2.RecordTurnsRequest(
-        session={"tenant_id": "acme", "user_id": "u", "session_id": "s"}, request_id=REQUEST_ID
-    )
+    request = session_pb2.RecordTurnsRequest(session=SESSION, request_id=REQUEST_ID)
     for index in range(3):
         turn = request.turns.add(turn_id=f"t{index}", role="ROLE_TOOL")
         result = "{}" if index != 1 else "{]"
