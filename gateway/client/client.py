@@ -52,7 +52,7 @@ class Client:
         self._health = health_pb2_grpc.HealthStub(channel)
 
     def call(
-        self, method: grpc.UnaryUnaryMultiCallable[Q, A], request: Q, timeout: float = DEFAULT_TIMEOUT
+        self, method: "grpc.UnaryUnaryMultiCallable[Q, A]", request: Q, timeout: float = DEFAULT_TIMEOUT
     ) -> A:
         """Call a method of one of the stubs; `timeout` is in seconds. Raises `CallError`."""
         try:

@@ -45,13 +45,13 @@ class Fields:
     def number(self, name: str) -> float:
         """A number, with or without a fraction; required."""
         value = self._required(name)
-        if type(value) not in (int, float):
+        if isinstance(value, bool) or not isinstance(value, int | float):
             self.refuse(name, f"is {_kind(value)}: write a number")
-        return float(str(value))
+        return float(value)
 
     def flag(self, name: str) -> bool:
         """True or false; false where it is not there."""
-        return self._typed(name, bool, False)
+        return self._typed(name, bool, default=False)
 
     def instant(self, name: str, default: str | None = None) -> datetime:
         """An instant, by offset or date; required where there is no default."""
