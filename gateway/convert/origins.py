@@ -38,7 +38,8 @@ def source_ref(
     """The message of an origin by its kind and its reference there."""
     collection = _NUMBERED.get(kind)
     named = f"{user_name(user)}{collection}{ref}" if collection else ref
-    message = types_pb2.SourceRef(**{_FIELDS[kind]: named})
+    message = types_pb2.SourceRef()
+    setattr(message, _FIELDS[kind], named)
     if observe_time is not None:
         message.observe_time.CopyFrom(_instant(observe_time))
     return message

@@ -56,7 +56,7 @@ class PromptWriter:
             prefix_sha256=prompt.prefix_sha256,
             prompt_sha256=prompt.prompt_sha256,
         )
-        self._write_tools(message, assembly, user)
+        self._write_tools(message, assembly)
         for source in prompt.messages:
             self._write_message(message.messages.add(), source, user)
         _write_marks(message, prompt)
@@ -87,10 +87,12 @@ class PromptWriter:
             source=self._origins.kept(span.source, user),
         )
 
-    def _write_tools(self, message: prompt_pb2.Prompt, assembly: Assembly, user: UserRef) -> None:
+    def _write_tools(self, message: prompt_pb2.Prompt, assembly: Assembly) -> None:
         prefix = assembly.prompt.prefix
         if prefix is not None and prefix.tools:
-            message.MergeFromString(self._tools.get(prefix, lambda p: _tools(p, assembly).SerializeToString()))
+            message.MergeFromString(
+                self._tools.get(prefix, lambda p: _tools(p, assembly).SerializeToString())
+            )
 
 
 def _tools(prefix: PrefixRevision, assembly: Assembly) -> prompt_pb2.Prompt:

@@ -79,7 +79,9 @@ def _section(message: policy_pb2.Section) -> Section:
     if which == "facts" and settings.HasField("role"):
         converted["role"] = Role(_short(types_pb2.Role.Name(settings.role), "ROLE_"))
     return Section(
-        SectionKind(which.upper()), _build(_SETTINGS[which], settings, **converted), _build(SectionBudget, message.budget)
+        SectionKind(which.upper()),
+        _build(_SETTINGS[which], settings, **converted),
+        _build(SectionBudget, message.budget),
     )
 
 
@@ -92,8 +94,8 @@ def _fact_rules(message: policy_pb2.FactRules) -> FactRules:
 def _fact_key(message: policy_pb2.FactKey) -> FactKey:
     return FactKey(
         key=message.key,
-        type=ValueType(_short(types_pb2.ValueType.Name(message.type or 1), "VALUE_TYPE_")),
-        kind=FactKind(_short(types_pb2.FactKind.Name(message.kind or 1), "FACT_KIND_")),
+        type=ValueType(_short(types_pb2.ValueType.Name(message.type), "VALUE_TYPE_")),
+        kind=FactKind(_short(types_pb2.FactKind.Name(message.kind), "FACT_KIND_")),
         purpose=message.purpose,
         values=tuple(message.values),
         ttl=_length(message.ttl) if message.HasField("ttl") else None,

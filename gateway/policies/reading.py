@@ -65,5 +65,7 @@ class PolicyReader:
         return Draft(message, diagnostics, policy, canonical_form(message))
 
     def _violations(self, message: policy_pb2.Policy) -> list[Diagnostic]:
-        violations = [field_violation(message.DESCRIPTOR, v) for v in self._validator.collect_violations(message)]
+        violations = [
+            field_violation(message.DESCRIPTOR, v) for v in self._validator.collect_violations(message)
+        ]
         return [Diagnostic(ERROR, "contract", v.field, v.description) for v in violations]

@@ -1,9 +1,10 @@
 """Reads a policy message from YAML: by the proto's own descriptors, with line and column for all that does not fit."""
 
+import re
 from dataclasses import dataclass, field
 from datetime import timedelta
 from difflib import get_close_matches
-import re
+from typing import cast
 
 import yaml
 from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescriptor
@@ -65,9 +66,10 @@ class _Reader:
     def _entry(self, key: yaml.Node, value: yaml.Node, target: Message, path: str, seen: set[str]) -> None:
         name = key.value if isinstance(key, yaml.ScalarNode) else ""
         at = f"{path}.{name}" if path else name
-        descriptor = target.DESCRIPTOR.fields_by_name.get(name)
+        within = cast("Descriptor", target.DESCRIPTOR)
+        descriptor = within.fields_by_name.get(name)
         if descriptor is None:
-            self._unknown(key, name, at, target.DESCRIPTOR)
+            self._unknown(key, name, at, within)
             return
         if name in seen:
             self._misfit(key, at, "duplicate", f"`{name}` is given twice", "keep one of them")
@@ -95,7 +97,9 @@ class _Reader:
             for index, item in enumerate(node.value):
                 self._item(item, descriptor, target, f"{at}[{index}]")
         elif not _is_null(node):
-            self._misfit(node, at, "list", f"expected a list, found {_found(node)}", "write `- ` before each item")
+            self._misfit(
+                node, at, "list", f"expected a list, found {_found(node)}", "write `- ` before each item"
+            )
 
     def _item(self, node: yaml.Node, descriptor: FieldDescriptor, target: Message, at: str) -> None:
         self.result.places[at] = place(node)
@@ -120,7 +124,13 @@ class _Reader:
     def _duration(self, node: yaml.Node, target: Duration, at: str) -> None:
         match = _DURATION.fullmatch(node.value) if isinstance(node, yaml.ScalarNode) else None
         if match is None:
-            self._misfit(node, at, "duration", f"expected a duration, found {_found(node)}", "write it like 180d or 12h")
+            self._misfit(
+                node,
+                at,
+                "duration",
+                f"expected a duration, found {_found(node)}",
+                "write it like 180d or 12h",
+            )
             return
         target.FromTimedelta(timedelta(**{_UNITS[match[2]]: int(match[1])}))
 
@@ -139,7 +149,9 @@ class _Reader:
     def _text(self, node: yaml.ScalarNode, at: str) -> str | None:
         if node.tag == "tag:yaml.org,2002:str":
             return str(node.value)
-        self._misfit(node, at, "text", f"expected a text, found {_found(node)}", f"put it in quotes: '{node.value}'")
+        self._misfit(
+            node, at, "text", f"expected a text, found {_found(node)}", f"put it in quotes: '{node.value}'"
+        )
         return None
 
     def _flag(self, node: yaml.ScalarNode, at: str) -> bool | None:
@@ -174,7 +186,9 @@ class _Reader:
 
     def _misfit(self, node: yaml.Node, at: str, rule: str, message: str, suggestion: str = "") -> None:
         line, column = place(node)
-        self.result.diagnostics.append(Diagnostic(ERROR, f"yaml.{rule}", at, message, suggestion, line, column))
+        self.result.diagnostics.append(
+            Diagnostic(ERROR, f"yaml.{rule}", at, message, suggestion, line, column)
+        )
 
 
 def enum_names(enum: EnumDescriptor) -> dict[str, int]:

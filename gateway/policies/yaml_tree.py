@@ -21,8 +21,16 @@ def parse(data: bytes) -> yaml.MappingNode:
     """The root mapping. Raises `YamlError` for anything that is not one plain YAML mapping."""
     root = _compose(_decoded(data))
     if not isinstance(root, yaml.MappingNode):
-        raise YamlError(Diagnostic(ERROR, "yaml.mapping", "", "the policy is no mapping: begin with `policy_id: …`",
-                                   line=1, column=1))
+        raise YamlError(
+            Diagnostic(
+                ERROR,
+                "yaml.mapping",
+                "",
+                "the policy is no mapping: begin with `policy_id: …`",
+                line=1,
+                column=1,
+            )
+        )
     _check_size(root)
     return root
 
@@ -37,8 +45,9 @@ def _decoded(data: bytes) -> str:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
-        raise YamlError(Diagnostic(ERROR, "yaml.encoding", "", "the text is not UTF-8", "save the file as UTF-8",
-                                   line, 1)) from None
+        raise YamlError(
+            Diagnostic(ERROR, "yaml.encoding", "", "the text is not UTF-8", "save the file as UTF-8", line, 1)
+        ) from None
 
 
 def _compose(text: str) -> yaml.Node | None:
@@ -47,12 +56,30 @@ def _compose(text: str) -> yaml.Node | None:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line, column = (mark.line + 1, mark.column + 1) if mark else (0, 0)
-        raise YamlError(Diagnostic(ERROR, "yaml.syntax", "", error.problem or "the YAML cannot be read",
-                                   "check indentation, quotes and brackets here", line, column)) from None
+        raise YamlError(
+            Diagnostic(
+                ERROR,
+                "yaml.syntax",
+                "",
+                error.problem or "the YAML cannot be read",
+                "check indentation, quotes and brackets here",
+                line,
+                column,
+            )
+        ) from None
     except yaml.reader.ReaderError as error:
         line = text[: error.position].count("\n") + 1
-        raise YamlError(Diagnostic(ERROR, "yaml.character", "", "a control character is not allowed in YAML",
-                                   "remove it", line, 1)) from None
+        raise YamlError(
+            Diagnostic(
+                ERROR,
+                "yaml.character",
+                "",
+                "a control character is not allowed in YAML",
+                "remove it",
+                line,
+                1,
+            )
+        ) from None
     except RecursionError:
         raise YamlError(_too_deep(1, 1)) from None
 
@@ -67,8 +94,16 @@ def _check_size(root: yaml.Node) -> None:
         if depth > MAX_DEPTH:
             raise YamlError(_too_deep(*place(node)))
         if count > MAX_NODES:
-            raise YamlError(Diagnostic(ERROR, "yaml.size", "", f"the policy has more than {MAX_NODES} nodes",
-                                       "write fewer entries, without aliases", *place(node)))
+            raise YamlError(
+                Diagnostic(
+                    ERROR,
+                    "yaml.size",
+                    "",
+                    f"the policy has more than {MAX_NODES} nodes",
+                    "write fewer entries, without aliases",
+                    *place(node),
+                )
+            )
         stack.extend((child, depth + 1) for child in _children(node))
 
 
@@ -79,4 +114,6 @@ def _children(node: yaml.Node) -> list[yaml.Node]:
 
 
 def _too_deep(line: int, column: int) -> Diagnostic:
-    return Diagnostic(ERROR, "yaml.depth", "", f"the nesting is deeper than {MAX_DEPTH}", "flatten it", line, column)
+    return Diagnostic(
+        ERROR, "yaml.depth", "", f"the nesting is deeper than {MAX_DEPTH}", "flatten it", line, column
+    )

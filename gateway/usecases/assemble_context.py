@@ -253,10 +253,11 @@ def after_turn(slots: Slots, policy: Policy, turn: TurnInput) -> Slots:
 
 def _conditions(work: _Work) -> Conditions:
     resolved, request = work.resolved, work.request
+    most = resolved.profile.cache.max_breakpoints or MOST_BREAKPOINTS
     return Conditions(
         policy=resolved.policy, now=work.now, zone=ZoneInfo(request.time_zone), tokens=resolved.profile.tokens,
         limit=resolved.limit, formats=request.formats,
-        max_breakpoints=max(0, (resolved.profile.cache.max_breakpoints or MOST_BREAKPOINTS) - request.caller_breakpoints),
+        max_breakpoints=max(0, most - request.caller_breakpoints),
     )  # fmt: skip
 
 
@@ -266,13 +267,13 @@ def _asked(work: _Work) -> Asked:
         policy=request.policy, provider=profile.provider, model=profile.model,
         max_input_tokens=request.budget.max_input_tokens,
         reserve_output_tokens=request.budget.reserve_output_tokens,
-        labels=dict(request.labels),
+        labels=request.labels,
     )  # fmt: skip
 
 
 def _draft(work: _Work, answer: Answer) -> TraceDraft:
     request = work.request
-    assert answer.captured is not None  # noqa: S101  _traced has just made it
+    assert answer.captured is not None
     keeps = work.resolved.policy.policy.archive.keep_turns
     return TraceDraft(
         trace_id=answer.trace_id, session=request.session, turn_id=request.turn.turn_id, policy=answer.policy,

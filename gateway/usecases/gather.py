@@ -56,7 +56,9 @@ class Gatherer:
         load_archive = wants_history and archive is None
         loaded_facts, loaded_archive = await asyncio.gather(
             _within(self._facts.load(user) if load_facts else None, SectionKind.FACTS, deadline, missing),
-            _within(self._archives.load(user) if load_archive else None, SectionKind.HISTORY, deadline, missing),
+            _within(
+                self._archives.load(user) if load_archive else None, SectionKind.HISTORY, deadline, missing
+            ),
         )
         missing.sort(key=lambda d: d.section.value)
         return Gathered(facts or loaded_facts, archive or loaded_archive, tuple(missing))
@@ -71,7 +73,9 @@ async def _within(
         async with asyncio.timeout(deadline.remaining()):
             return await load
     except TimeoutError:
-        missing.append(_degradation(section, Reason.LATE, "the store did not answer within its share of the deadline"))
+        missing.append(
+            _degradation(section, Reason.LATE, "the store did not answer within its share of the deadline")
+        )
     except (StorageUnavailable, StorageFull):
         missing.append(_degradation(section, Reason.UNAVAILABLE, "the store does not answer"))
     return None

@@ -65,13 +65,19 @@ class PolicyAdmin:
         return await self._store.revisions(name.tenant_id, name.policy_id, page)
 
     async def activate(
-        self, name: PolicyName, as_default: bool | None, etag: str, now: datetime, receipt: Receipt[PolicyHead]
+        self,
+        name: PolicyName,
+        as_default: bool | None,
+        etag: str,
+        now: datetime,
+        receipt: Receipt[PolicyHead],
     ) -> PolicyHead:
         """Make a revision the active one. Raises InvalidArgument, NotFound or Aborted."""
         self._own(name)
         if not name.digest:
             raise InvalidArgument.of(
-                "name", "names no revision: give tenants/{t}/policies/{p}/revisions/{sha256}, as registering answered"
+                "name",
+                "names no revision: give tenants/{t}/policies/{p}/revisions/{sha256}, as registering answered",
             )
         try:
             return await self._store.activate(
@@ -100,7 +106,8 @@ class PolicyAdmin:
     def _own(self, name: PolicyName) -> None:
         if not name.tenant_id:
             raise InvalidArgument.of(
-                "name", "is a built-in policy, which is always active: register a copy under an id of your own"
+                "name",
+                "is a built-in policy, which is always active: register a copy under an id of your own",
             )
 
     async def _head(self, name: PolicyName) -> PolicyHead:
@@ -118,8 +125,10 @@ class PolicyAdmin:
         if name.digest not in ("", revision.digest):
             raise NotFound
         moment = datetime.fromtimestamp(0, UTC)
-        head = PolicyHead("", name.policy_id, revision.digest, "", False, "", moment)
-        return PolicyWithHead(head, StoredPolicy("", name.policy_id, revision.digest, document, "muniment", moment))
+        head = PolicyHead("", name.policy_id, revision.digest, "", is_default=False, etag="", update_time=moment)
+        return PolicyWithHead(
+            head, StoredPolicy("", name.policy_id, revision.digest, document, "muniment", moment)
+        )
 
 
 def _stale(error: EtagMismatch) -> Aborted:

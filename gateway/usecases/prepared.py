@@ -44,7 +44,12 @@ class Preparations:
         self._archives: LruMap[tuple[UserRef, str], ShownArchive] = LruMap(users)
 
     def facts(
-        self, user: UserRef, snapshot: FactSnapshot, policy: PolicyRevision, now: datetime, zone: tzinfo,
+        self,
+        user: UserRef,
+        snapshot: FactSnapshot,
+        policy: PolicyRevision,
+        now: datetime,
+        zone: tzinfo,
         tokens: ModelTokens,
     ) -> ShownFacts:
         """The user's facts as this policy shows them at `now`, with their commitments by number."""
@@ -72,7 +77,13 @@ class Preparations:
         return found
 
     def history(
-        self, user: UserRef, snapshot: ArchiveSnapshot, policy: Policy, question: str, slots: Slots, session_id: str,
+        self,
+        user: UserRef,
+        snapshot: ArchiveSnapshot,
+        policy: Policy,
+        question: str,
+        slots: Slots,
+        session_id: str,
         tokens: ModelTokens,
     ) -> tuple[HistoryInput, dict[int, bytes]]:
         """The archive ranked for the question. Only for a policy with a HISTORY section."""
@@ -80,9 +91,7 @@ class Preparations:
         settings = policy.settings(HistorySection) or HistorySection()
         terms = tuple(query_terms(search_text(question, slots, settings)))
         ranking = rank(snapshot.archive, terms, rank_params(settings))
-        history = HistoryInput(
-            archive.prepared, ranking, terms, snapshot.epoch, archive.end_no, session_id
-        )
+        history = HistoryInput(archive.prepared, ranking, terms, snapshot.epoch, archive.end_no, session_id)
         return history, archive.commitments
 
 
@@ -100,4 +109,3 @@ def search_text(question: str, slots: Slots, settings: HistorySection) -> str:
     if settings.focus_terms and slots.focus is not None and slots.focus.label:
         return f"{question}\n{slots.focus.label}"
     return question
-

@@ -43,4 +43,3 @@ class ContextRequest:
     caller_breakpoints: int = 0
     time_zone: str = "UTC"
     labels: tuple[tuple[str, str], ...] = ()
-

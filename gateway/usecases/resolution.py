@@ -65,7 +65,9 @@ class Resolver:
         found = self._prefixes.peek(tenant, settings.prefix_id, settings.revision)
         if found is not None:
             return found, ()
-        what = f"prefix {settings.prefix_id!r}" + (f" revision {settings.revision}" if settings.revision else "")
+        what = f"prefix {settings.prefix_id!r}" + (
+            f" revision {settings.revision}" if settings.revision else ""
+        )
         remedy = "register it with PrefixService.RegisterPrefixRevision"
         if settings.required:
             raise FailedPrecondition(
@@ -107,4 +109,3 @@ def limit(asked: RequestedBudget, window: int | None, policy: Policy) -> int:
     if asked.max_input_tokens is None and reserve is None:
         bounds.append(policy.budget.max_input_tokens)
     return min(*bounds, MAX_TOKENS)
-

@@ -39,7 +39,8 @@ class SlotBook:
             state = await self.read(session, now)
             slots = change(state.slots)
             if await self.put(session, policy, now, slots, state.revision):
-                return SessionState(slots, state.revision + 1)
+                expires = now + timedelta(seconds=whole_seconds(policy.slots.ttl))
+                return SessionState(slots, state.revision + 1, expires)
         raise Aborted(
             Reason.REVISION_CONFLICT,
             "session: it is being changed by many calls at once: read it again and repeat",
