@@ -9,7 +9,7 @@ repeat with another body raises `RequestIdReused`. `peek` methods answer from me
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Generic, Protocol, TypeVar
 
@@ -127,10 +127,19 @@ class FactStore(Protocol):
     async def get(self, user: UserRef, no: int) -> Fact: ...
     async def list(self, user: UserRef, selector: FactSelector, page: PageRequest) -> Page[Fact]: ...
     async def record(
-        self, user: UserRef, drafts: Sequence[FactDraft], now: datetime, receipt: Receipt[tuple[FactWritten, ...]]
+        self,
+        user: UserRef,
+        drafts: Sequence[FactDraft],
+        now: datetime,
+        receipt: Receipt[tuple[FactWritten, ...]],
     ) -> tuple[FactWritten, ...]: ...
     async def invalidate(
-        self, user: UserRef, selector: FactSelector, reason: str, now: datetime, receipt: Receipt[tuple[Fact, ...]]
+        self,
+        user: UserRef,
+        selector: FactSelector,
+        reason: str,
+        now: datetime,
+        receipt: Receipt[tuple[Fact, ...]],
     ) -> tuple[Fact, ...]: ...
     async def delete(self, user: UserRef, no: int, etag: str, now: datetime, receipt: Receipt[Fact]) -> Fact:
         """Remove the content for good; number, key, times and commitment stay as proof (state DELETED)."""
@@ -193,7 +202,11 @@ class ArchiveStore(Protocol):
         ...
 
     async def append(
-        self, user: UserRef, sessions: Sequence[ArchivedSession], now: datetime, receipt: Receipt[ArchiveWritten]
+        self,
+        user: UserRef,
+        sessions: Sequence[ArchivedSession],
+        now: datetime,
+        receipt: Receipt[ArchiveWritten],
     ) -> ArchiveWritten: ...
 
 
@@ -218,10 +231,17 @@ class SessionEnded:
 
 
 class TranscriptStore(Protocol):
-    """The turns of live sessions. An expired turn is never returned; `expire_time` None: kept until the session ends."""
+    """The turns of live sessions. An expired turn is never returned.
+
+    `expire_time` None: kept until the session ends.
+    """
 
     async def record(
-        self, session: SessionRef, turns: Sequence[Turn], now: datetime, expire_time: datetime | None,
+        self,
+        session: SessionRef,
+        turns: Sequence[Turn],
+        now: datetime,
+        expire_time: datetime | None,
         receipt: Receipt[TurnsWritten],
     ) -> TurnsWritten: ...
     async def list(self, session: SessionRef, now: datetime, page: PageRequest) -> Page[Turn]: ...
@@ -230,7 +250,11 @@ class TranscriptStore(Protocol):
         ...
 
     async def end(
-        self, session: SessionRef, archived: ArchivedSession | None, now: datetime, receipt: Receipt[SessionEnded]
+        self,
+        session: SessionRef,
+        archived: ArchivedSession | None,
+        now: datetime,
+        receipt: Receipt[SessionEnded],
     ) -> SessionEnded:
         """Archive what is given and remove the session's turns, in one step."""
         ...
@@ -284,7 +308,13 @@ class PolicyStore(Protocol):
         ...
 
     async def activate(
-        self, tenant_id: str, policy_id: str, digest: str, as_default: bool | None, etag: str, now: datetime,
+        self,
+        tenant_id: str,
+        policy_id: str,
+        digest: str,
+        as_default: bool | None,
+        etag: str,
+        now: datetime,
         receipt: Receipt[PolicyHead],
     ) -> PolicyHead:
         """Make a revision active. `as_default` None: the default if the tenant has none. `etag` "" matches any."""
@@ -304,7 +334,9 @@ class PrefixStore(Protocol):
         """The revision, or the newest for digest ""."""
         ...
 
-    async def register(self, revision: PrefixRevision, receipt: Receipt[PrefixRevision]) -> PrefixRevision: ...
+    async def register(
+        self, revision: PrefixRevision, receipt: Receipt[PrefixRevision]
+    ) -> PrefixRevision: ...
     async def revisions(self, tenant_id: str, prefix_id: str, page: PageRequest) -> Page[PrefixRevision]:
         """Newest first."""
         ...
@@ -435,10 +467,14 @@ class UsageStore(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SessionState:
-    """The cached state of a session. `revision` grows with each put, from 1."""
+    """The cached state of a session. `revision` grows with each put, from 1.
+
+    `expire_time` is when it is forgotten unless it is touched before; None where nothing is cached.
+    """
 
     slots: Slots
     revision: int
+    expire_time: datetime | None = field(default=None, compare=False)
 
 
 class SessionCache(Protocol):

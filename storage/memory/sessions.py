@@ -31,7 +31,7 @@ class MemorySessions:
         if (current.revision if current else 0) != expected_revision:
             return False
         expires = now + timedelta(seconds=ttl_seconds)
-        self._sessions[key] = SessionState(slots, expected_revision + 1), expires
+        self._sessions[key] = SessionState(slots, expected_revision + 1, expires), expires
         self._sessions.move_to_end(key)
         if len(self._sessions) > self._max_sessions:
             self._sessions.popitem(last=False)

@@ -11,7 +11,7 @@ from assemblers.records import Excerpt, Role, UserRef
 from storage.errors import Erased
 from storage.ports import ArchivedSession, ArchiveSnapshot, ArchiveWritten, Receipt
 from storage.snapshots import SnapshotCache
-from storage.sql.columns import from_micros, terms_from_json
+from storage.sql.columns import MAX_NUMBER, from_micros, terms_from_json
 from storage.sqlite.archive_changes import append_sessions
 from storage.sqlite.database import Database
 from storage.sqlite.receipts import once
@@ -68,7 +68,7 @@ class SqliteArchives:
         if kept is not None:
             found = {excerpt.no: excerpt for excerpt in kept.excerpts} if numbers else {}
         else:
-            found = await self._find(user, sorted(set(numbers)))
+            found = await self._find(user, sorted({no for no in numbers if abs(no) <= MAX_NUMBER}))
         missing = [no for no in numbers if no not in found]
         if missing:
             raise Erased("an excerpt is gone")

@@ -152,7 +152,7 @@ def invalidate_facts(
 
 def delete_fact(connection: sqlite3.Connection, user: UserRef, no: int, etag: str, now: datetime) -> Fact:
     """Remove a fact's content for good; deleting it again changes nothing."""
-    fact = find(connection, user, no) if no <= MAX_NUMBER else None
+    fact = find(connection, user, no) if abs(no) <= MAX_NUMBER else None
     if fact is None:
         raise NotFound("no such fact")
     if etag and etag != fact_etag(fact):

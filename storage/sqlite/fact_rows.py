@@ -5,7 +5,7 @@ from typing import Final
 
 from assemblers.records import Fact, FactKind, FactOrigin, FactState, Subject, UserRef, ValueType
 from storage.ports import FactSelector
-from storage.sql.columns import from_micros, to_micros, value_from_content
+from storage.sql.columns import MAX_NUMBER, from_micros, to_micros, value_from_content
 
 COLUMNS: Final = """no, subject_kind, subject_id, fact_key, value_type, kind, origin, source, source_turn, writer,
     confidence_permille, read_time, write_time, expire_time, revision, state, superseded_by, invalidated_time,
@@ -95,7 +95,8 @@ def conditions(user: UserRef, selector: FactSelector) -> tuple[str, list[Argumen
     """The WHERE clause of a selector and its arguments. Its text comes from here only, never from a caller."""
     written_from, written_until = selector.written_from, selector.written_until
     wanted: dict[str, Argument] = {
-        "no = ?": selector.no,
+        # A number that no column can hold is no fact's; 0 is none's either.
+        "no = ?": 0 if selector.no is not None and abs(selector.no) > MAX_NUMBER else selector.no,
         "subject_kind = ?": selector.subject.kind if selector.subject else None,
         "subject_id = ?": selector.subject.id if selector.subject else None,
         "fact_key = ?": selector.key,

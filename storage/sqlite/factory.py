@@ -8,7 +8,17 @@ from typing import Self
 
 from storage.errors import StorageError
 from storage.memory import MemorySessions
-from storage.ports import SessionCache
+from storage.ports import (
+    ArchiveStore,
+    FactStore,
+    PolicyStore,
+    PrefixStore,
+    SessionCache,
+    TraceStore,
+    TranscriptStore,
+    UsageStore,
+    UserStore,
+)
 from storage.sqlite.archives import SqliteArchives
 from storage.sqlite.checkpoints import Checkpoints, empty_log
 from storage.sqlite.connection import DATABASE_NAME, FolderLock, connect_writer
@@ -40,14 +50,16 @@ class SqliteStorage:
         self._writer.on_commit(self._checkpoints.committed)
         self._database = Database(path, self._writer)
         archives = SqliteArchives(self._database)
-        self.facts = SqliteFacts(self._database, self._checkpoints)
-        self.archives = archives
-        self.transcripts = SqliteTranscripts(self._database, archives, self._checkpoints, retention)
-        self.policies = SqlitePolicies(self._database)
-        self.prefixes = SqlitePrefixes(self._database)
-        self.traces = SqliteTraces(self._database, heads, retention)
-        self.users = SqliteUsers(self._database)
-        self.usage = SqliteUsage(self._database)
+        self.facts: FactStore = SqliteFacts(self._database, self._checkpoints)
+        self.archives: ArchiveStore = archives
+        self.transcripts: TranscriptStore = SqliteTranscripts(
+            self._database, archives, self._checkpoints, retention
+        )
+        self.policies: PolicyStore = SqlitePolicies(self._database)
+        self.prefixes: PrefixStore = SqlitePrefixes(self._database)
+        self.traces: TraceStore = SqliteTraces(self._database, heads, retention)
+        self.users: UserStore = SqliteUsers(self._database)
+        self.usage: UsageStore = SqliteUsage(self._database)
         self.sessions = sessions
 
     async def ready(self) -> bool:

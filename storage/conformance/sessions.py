@@ -1,0 +1,77 @@
+"""The session cache: slots until their time is up, and no update lost."""
+
+import asyncio
+
+from assemblers.records import RecentQuestion, SessionRef, Slots
+from storage.conformance.samples import NOW, SESSION, later
+from storage.ports import SessionCache, SessionState
+
+
+class SessionCacheSuite:
+    """Runs on a `sessions` fixture, an empty cache."""
+
+    async def test_an_unknown_session_is_none(self, sessions: SessionCache) -> None:
+        assert await sessions.get(SESSION, NOW) is None
+
+    async def test_slots_are_read_back_with_revisions_that_grow(self, sessions: SessionCache) -> None:
+        for revision in range(3):
+            slots = Slots(answer_format=f"f{revision}")
+            assert await sessions.put(SESSION, slots, revision, NOW, 60)
+            assert await sessions.get(SESSION, NOW) == SessionState(slots, revision + 1)
+
+    async def test_an_expired_session_is_gone_without_a_sweeper(self, sessions: SessionCache) -> None:
+        await sessions.put(SESSION, Slots(answer_format="f"), 0, NOW, 1)
+        assert await sessions.get(SESSION, later(microseconds=999_999)) is not None
+        assert await sessions.get(SESSION, later(seconds=1)) is None
+        assert await sessions.put(SESSION, Slots(), 0, later(seconds=1), 60)
+
+    async def test_each_put_starts_the_time_anew(self, sessions: SessionCache) -> None:
+        await sessions.put(SESSION, Slots(), 0, NOW, 3_600)
+        await sessions.put(SESSION, Slots(), 1, later(minutes=59), 3_600)
+        assert await sessions.get(SESSION, later(minutes=118)) is not None
+
+    async def test_a_put_of_another_revision_changes_nothing(self, sessions: SessionCache) -> None:
+        await sessions.put(SESSION, Slots(answer_format="mine"), 0, NOW, 60)
+        for revision in (0, 2, -1):
+            assert not await sessions.put(SESSION, Slots(answer_format="other"), revision, NOW, 60)
+        assert await sessions.get(SESSION, NOW) == SessionState(Slots(answer_format="mine"), 1)
+
+    async def test_a_dropped_session_is_gone(self, sessions: SessionCache) -> None:
+        await sessions.put(SESSION, Slots(), 0, NOW, 60)
+        await sessions.drop(SESSION)
+        await sessions.drop(SESSION)
+        assert await sessions.get(SESSION, NOW) is None
+
+    async def test_ids_that_look_alike_are_different_sessions(self, sessions: SessionCache) -> None:
+        alike = [
+            SessionRef(*ids)
+            for ids in (
+                ("a:b", "c", "d"),
+                ("a", "b:c", "d"),
+                ("a", "b", "c:d"),
+                ("A", "b:c", "d"),
+                ("a", "b:c", "d "),
+            )
+        ]
+        for index, session in enumerate(alike):
+            assert await sessions.get(session, NOW) is None
+            await sessions.put(session, Slots(answer_format=str(index)), 0, NOW, 60)
+        states = [await sessions.get(session, NOW) for session in alike]
+        assert [state.slots.answer_format for state in states if state] == ["0", "1", "2", "3", "4"]
+
+    async def test_fifty_writers_at_once_lose_nothing(self, sessions: SessionCache) -> None:
+        async def add(number: int) -> None:
+            stored = False
+            while not stored:
+                state = await sessions.get(SESSION, NOW) or SessionState(Slots(), 0)
+                await asyncio.sleep(0)
+                questions = (*state.slots.recent_questions, RecentQuestion(f"t{number}", ""))
+                stored = await sessions.put(
+                    SESSION, Slots(recent_questions=questions), state.revision, NOW, 60
+                )
+
+        await asyncio.gather(*(add(number) for number in range(50)))
+        state = await sessions.get(SESSION, NOW)
+        assert state is not None
+        assert state.revision == 50
+        assert {question.turn_id for question in state.slots.recent_questions} == {f"t{n}" for n in range(50)}

@@ -1,0 +1,52 @@
+"""The SQLite adapter passes every suite."""
+
+from storage.conformance import (
+    ArchiveSuite,
+    ConcurrencySuite,
+    DurabilitySuite,
+    FactSuite,
+    IsolationSuite,
+    PolicySuite,
+    ReceiptSuite,
+    RetiredFactSuite,
+    TextSuite,
+    TraceSuite,
+    TranscriptSuite,
+    UsageSuite,
+)
+
+
+class TestFacts(FactSuite): ...
+
+
+class TestRetiredFacts(RetiredFactSuite): ...
+
+
+class TestArchives(ArchiveSuite): ...
+
+
+class TestTranscripts(TranscriptSuite): ...
+
+
+class TestPolicies(PolicySuite): ...
+
+
+class TestTraces(TraceSuite): ...
+
+
+class TestUsage(UsageSuite): ...
+
+
+class TestReceipts(ReceiptSuite): ...
+
+
+class TestIsolation(IsolationSuite): ...
+
+
+class TestConcurrency(ConcurrencySuite): ...
+
+
+class TestTexts(TextSuite): ...
+
+
+class TestDurability(DurabilitySuite): ...
