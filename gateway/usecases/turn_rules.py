@@ -1,0 +1,22 @@
+"""What a turn may hold by its role, wherever turns come in."""
+
+from assemblers.records import Content, Role, Text, ToolCall, ToolResult, Turn
+from gateway.errors import InvalidArgument
+
+_ALLOWED: dict[Role, tuple[type[Content], ...]] = {
+    Role.ASSISTANT: (Text, ToolCall),
+    Role.TOOL: (ToolResult,),
+}
+_IN_WORDS = {Role.ASSISTANT: "texts and tool calls", Role.TOOL: "tool results"}
+
+
+def check_contents(turn: Turn, field: str) -> None:
+    """Raises InvalidArgument for a content that the role cannot say. `field` is the turn's path in the request."""
+    allowed = _ALLOWED.get(turn.role, (Text,))
+    for index, content in enumerate(turn.contents):
+        if not isinstance(content, allowed):
+            words = _IN_WORDS.get(turn.role, "texts")
+            raise InvalidArgument.of(
+                f"{field}.contents[{index}]",
+                f"does not fit the role: a turn of role {turn.role} holds {words} only",
+            )
