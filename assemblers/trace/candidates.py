@@ -23,7 +23,7 @@ class Location:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A candidate and its fate. `ref` is its id within its kind of source; `scores` are millionths by leg;
+    """A candidate and its fate. `ref` is its item id without the first part; `scores` are millionths by leg;
     `tokens` are raw ones; `location` is None where it fills no bytes."""
 
     item_id: str
@@ -86,10 +86,10 @@ def candidates(blocks: Sequence[CandidateBlock]) -> Iterator[Candidate]:
 
 def candidate(block: CandidateBlock, row: int) -> Candidate:
     """The candidate of a row."""
-    ref, offset = str(block.refs[row]), int(block.offsets[row])
+    item_id, offset = f"{block.item_prefix}{block.refs[row]}", int(block.offsets[row])
     placed = Location(block.message, block.part, offset, int(block.lengths[row])) if offset >= 0 else None
     return Candidate(
-        f"{block.item_prefix}{ref}", block.section, block.source_kind, ref, OUTCOMES[block.outcomes[row]],
+        item_id, block.section, block.source_kind, item_id.partition("/")[2] or item_id, OUTCOMES[block.outcomes[row]],
         REASONS[block.reasons[row]], block.policy_fields[block.fields[row]],
         {leg: int(column[row]) for leg, column in block.scores.items()}, int(block.tokens[row]), placed,
     )  # fmt: skip

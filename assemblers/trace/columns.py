@@ -48,7 +48,8 @@ def join(head: list[bytes], columns: list[Column], blocks: tuple[CandidateBlock,
     type that its block says, since it would be read back as nonsense."""
     if not _LITTLE_ENDIAN:
         columns = [_swapped(column) for column in columns]
-    # Not the arrays themselves: `join` takes no strided ones, and small blocks share one array for all columns.
+    # Not the arrays themselves: `join` takes no strided ones, and small blocks share one array for all
+    # columns.
     data = b"".join([*head, *[column.tobytes() for column in columns]])
     expected = sum([len(block.refs) * _row_bytes(block) for block in blocks])
     if len(data) != expected + sum(map(len, head)):

@@ -38,7 +38,7 @@ from assemblers.sections.facts import PreparedFacts, prepare_facts
 from assemblers.sections.history import HistoryInput
 from assemblers.tokens import ModelTokens, TokenCounter
 from assemblers.trace.candidates import find_block, item_ids, numbers, with_refs
-from assemblers.trace.commitments import commitment
+from assemblers.trace.commitments import commitment, evidence
 from assemblers.trace.errors import ContentErased, UnknownRenderer, WrongSurroundings
 from assemblers.trace.record import RENDERER_VERSION, TraceContent, TraceRecord
 
@@ -114,6 +114,17 @@ class Comparison:
 def content_matches(record: TraceRecord, content: TraceContent, content_bytes: bytes) -> bool:
     """Whether the content is the one that the chained record commits to."""
     return hmac.compare_digest(record.seals.content, commitment(content.salt, content_bytes))
+
+
+def evidence_matches(record: TraceRecord, given: Surroundings) -> bool:
+    """Whether the facts and excerpts are still those that the chained record commits to; deleted ones keep
+    their commitments, and one that is missing altogether does not match."""
+    facts = {number: fact.commitment for number, fact in given.facts.items()}
+    excerpts = {number: excerpt.commitment for number, excerpt in given.excerpts.items()}
+    try:
+        return hmac.compare_digest(record.seals.evidence, evidence(record.blocks, facts, excerpts))
+    except KeyError:
+        return False
 
 
 def replay(record: TraceRecord, content: TraceContent, surroundings: Surroundings) -> Assembly:
@@ -240,14 +251,10 @@ def _excerpts(block: CandidateBlock, known: Mapping[int, Excerpt]) -> tuple[Exce
 
 
 def _first_difference(recorded: Sequence[CandidateBlock], replayed: Sequence[CandidateBlock]) -> str:
-    """The first item whose fate or place is another, in the order of the recorded blocks."""
-    now = {block.section: _fates(block) for block in replayed}
-    for block in recorded:
-        others = now.get(block.section, {})
-        for item_id, fate in _fates(block).items():
-            if others.get(item_id) != fate:
-                return item_id
-    return ""
+    """The first item whose fate or place is another, or that only one of the two has."""
+    then = {item_id: fate for block in recorded for item_id, fate in _fates(block).items()}
+    now = {item_id: fate for block in replayed for item_id, fate in _fates(block).items()}
+    return next((item_id for item_id in (*then, *now) if then.get(item_id) != now.get(item_id)), "")
 
 
 def _fates(block: CandidateBlock) -> dict[str, tuple[int, ...]]:
