@@ -11,16 +11,19 @@ from gateway.policies.reading import PolicyReader
 from gateway.server import Server, ServerOptions, Service, serve_until_signalled
 from gateway.servicers.context import ContextServicer
 from gateway.servicers.policy import PolicyServicer
+from gateway.servicers.trace import TraceServicer
 from gateway.tokenizers import DEFAULT_TOKENIZER, ModelProfiles, TokenizerRegistry
 from gateway.usecases.assemble_context import ContextAssembler
-from gateway.usecases.models import ModelBook, TokenCounts, UsageReports
+from gateway.usecases.models import ModelBook, TokenCounts
 from gateway.usecases.policies import PolicyAdmin
 from gateway.usecases.prepared import Preparations
 from gateway.usecases.replay_trace import Replayer
 from gateway.usecases.resolution import Resolver
 from gateway.usecases.runtime import Runtime
 from gateway.usecases.surroundings import Lookups
-from muniment.v1 import context_pb2, policy_service_pb2
+from gateway.usecases.traces import TraceReader
+from gateway.usecases.usage import UsageReports
+from muniment.v1 import context_pb2, policy_service_pb2, trace_pb2
 from storage.ports import Storage
 from storage.sqlite import open_sqlite
 
@@ -32,18 +35,20 @@ def build_services(storage: Storage, runtime: Runtime) -> tuple[Service, ...]:
     tokenizers.warm_up((DEFAULT_TOKENIZER,))
     policies = Policies(storage.policies, reader)
     models = ModelBook(ModelProfiles(tokenizers), storage.usage)
-    replayer = Replayer(storage.traces, Lookups(storage, policies, tokenizers))
+    lookups = Lookups(storage, policies, tokenizers)
+    replayer = Replayer(storage.traces, lookups)
     preparations = Preparations()
     assembler = ContextAssembler(
         storage, Resolver(policies, models, storage.prefixes), preparations, replayer, runtime
     )
     context = ContextServicer(
-        assembler, TokenCounts(models), UsageReports(storage.traces, storage.usage, models), runtime
+        assembler, TokenCounts(models), UsageReports(replayer, storage.usage, models), runtime
     )
     admin = PolicyAdmin(storage.policies, builtin_documents(reader))
     return (
         _service(context_pb2, "ContextService", context),
         _service(policy_service_pb2, "PolicyService", PolicyServicer(admin, reader)),
+        _service(trace_pb2, "TraceService", TraceServicer(TraceReader(storage, replayer, lookups), replayer)),
     )
 
 

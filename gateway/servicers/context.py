@@ -8,10 +8,10 @@ from gateway.convert.types import slots_to
 from gateway.names import parse_trace_name, trace_name
 from gateway.server.call import Call
 from gateway.usecases.assemble_context import Answer, ContextAssembler
-from gateway.usecases.models import TokenCounts, UsageReports
+from gateway.usecases.models import TokenCounts
 from gateway.usecases.runtime import Runtime
+from gateway.usecases.usage import Billed, UsageAnswer, UsageReports
 from muniment.v1 import context_pb2
-from storage.ports import UsageReport
 
 
 class ContextServicer:
@@ -60,18 +60,16 @@ class ContextServicer:
     ) -> context_pb2.ReportUsageResponse:
         """What a provider billed for a trace."""
         name = parse_trace_name("trace", request.trace)
-        billed = (
-            request.input_tokens, request.cached_input_tokens, request.cache_write_tokens, request.output_tokens,
-        )  # fmt: skip
-        draft = await self._reports.draft(name.tenant_id, name.trace_id, billed, call.now)
-        report = await self._reports.report(draft, call.receipt(self._usage))
-        return self._usage(report)
-
-    def _usage(self, report: UsageReport) -> context_pb2.ReportUsageResponse:
-        answer = self._reports.answer(report)
-        return context_pb2.ReportUsageResponse(
-            estimated_input_tokens=answer.estimated_tokens, factor_permille=answer.factor_permille
+        billed = Billed(
+            request.input_tokens,
+            request.cached_input_tokens,
+            request.cache_write_tokens,
+            request.output_tokens,
         )
+        answer = await self._reports.report(
+            name.tenant_id, name.trace_id, billed, call.now, call.receipt(_usage)
+        )
+        return _usage(answer)
 
     def _answer(self, answer: Answer, *, traced: bool) -> context_pb2.AssembleContextResponse:
         assembly, session = answer.assembly, answer.session
@@ -83,3 +81,9 @@ class ContextServicer:
             degradations=[degradation_to(item) for item in assembly.degradations],
             warnings=assembly.warnings,
         )
+
+
+def _usage(answer: UsageAnswer) -> context_pb2.ReportUsageResponse:
+    return context_pb2.ReportUsageResponse(
+        estimated_input_tokens=answer.estimated_tokens, factor_permille=answer.factor_permille
+    )

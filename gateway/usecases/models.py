@@ -1,28 +1,23 @@
-"""Model profiles with what was learnt from reported usage; token counts for callers; usage reports."""
+"""Model profiles with what was learnt from reported usage, and token counts for callers."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
 
 from assemblers.tokens import UNSCALED
-from assemblers.trace.codec import decode_record
-from assemblers.trace.content_codec import decode_content
-from gateway.errors import FailedPrecondition, Internal, InvalidArgument, NotFound, Reason
-from gateway.names import trace_name
+from gateway.errors import Internal, InvalidArgument, Reason
 from gateway.tokenizers import (
+    WINDOW,
     ModelProfile,
     ModelProfiles,
     TextTooLargeError,
-    WINDOW,
     TokenizerError,
     UnknownTokenizerError,
     calibrated_factor,
 )
 from gateway.usecases.lru import LruMap
 from gateway.usecases.requests import RequestedModel
-from storage.errors import NotFound as NotStored
-from storage.ports import Receipt, TraceStore, UsageReport, UsageStore
+from storage.ports import UsageStore
 
 KNOWN_PROFILES = 512
 KEY_SEPARATOR = "\x1f"
@@ -58,6 +53,17 @@ class ModelBook:
             self._calibrated.put((tenant_id, key), known)
         return known.profile
 
+    def factor(self, tenant_id: str, model: RequestedModel, reported: tuple[int, int] | None = None) -> int:
+        """The factor in thousandths; with `reported`, a raw estimate and what was billed, as it is after that."""
+        if reported is None:
+            return self.resolve(tenant_id, model).tokens.factor_permille
+        profile = self._profile(model)
+        configured = profile.tokens.factor_permille
+        if configured == UNSCALED:
+            return configured
+        known = self._usage.peek_observations(tenant_id, calibration_key(profile))
+        return calibrated_factor(configured, (*known, reported)[-WINDOW:])
+
     def _profile(self, model: RequestedModel) -> ModelProfile:
         key = (model.provider, model.model, model.tokenizer)
         profile = self._known.get(key)
@@ -79,20 +85,20 @@ def calibration_key(profile: ModelProfile) -> str:
 
 
 @contextmanager
-def counting_errors() -> Iterator[None]:
-    """Turns what a tokenizer refuses into an error that names the remedy."""
+def counting_errors(field: str = "turn") -> Iterator[None]:
+    """Turns what a tokenizer refuses into an error that names the remedy. `field` is where the texts come from."""
     try:
         yield
     except TextTooLargeError as error:
         raise InvalidArgument.of(
-            "turn",
+            field,
             f"a text of {error.characters} characters cannot be counted in one piece (at most {error.limit}): "
             "break it into lines or shorten it",
         ) from None
     except TokenizerError:
         raise Internal(
             Reason.TOKENIZER_FAILED,
-            "the tokenizer could not count the prompt: shorten unusual runs of characters",
+            "the tokenizer could not count the texts: shorten unusual runs of characters",
         ) from None
 
 
@@ -113,52 +119,6 @@ class TokenCounts:
     def count(self, tenant_id: str, model: RequestedModel, texts: Sequence[str]) -> Counted:
         """Each text's tokens. Raises InvalidArgument."""
         profile = self._models.resolve(tenant_id, model)
-        with counting_errors():
+        with counting_errors("texts"):
             counts = tuple([profile.tokens.scaled(profile.tokens.counter.count(text)) for text in texts])
         return Counted(counts, profile)
-
-
-@dataclass(frozen=True, slots=True)
-class UsageAnswer:
-    """What was estimated for the trace, and the factor that is used from now on."""
-
-    estimated_tokens: int
-    factor_permille: int
-
-
-class UsageReports:
-    """ReportUsage: calibrates the estimates of models without a public tokenizer."""
-
-    def __init__(self, traces: TraceStore, usage: UsageStore, models: ModelBook) -> None:
-        self._traces, self._usage, self._models = traces, usage, models
-
-    async def draft(
-        self, tenant_id: str, trace_id: str, billed: tuple[int, int, int, int], now: datetime
-    ) -> UsageReport:
-        """The report for a trace; `billed` is input, cached, written and output tokens. Raises NotFound."""
-        try:
-            stored = await self._traces.get(tenant_id, trace_id)
-        except NotStored:
-            raise NotFound from None
-        if stored.content is None:
-            raise FailedPrecondition(
-                Reason.ERASED,
-                "trace: its content was erased, so its model is not known any more",
-                {"name": trace_name(tenant_id, trace_id)},
-            )
-        record, asked = decode_record(stored.record), decode_content(stored.content).asked
-        profile = self._models.resolve(
-            tenant_id, RequestedModel(asked.provider, asked.model, record.counting.tokenizer)
-        )
-        raw = record.budget.used * UNSCALED // record.budget.factor_permille
-        return UsageReport(tenant_id, trace_id, calibration_key(profile), raw, *billed, now)
-
-    async def report(self, usage: UsageReport, receipt: Receipt[UsageReport]) -> UsageReport:
-        """Store it."""
-        return await self._usage.report(usage, receipt)
-
-    def answer(self, usage: UsageReport) -> UsageAnswer:
-        """What the caller learns from a stored report."""
-        provider, model, tokenizer = usage.calibration_key.split(KEY_SEPARATOR)
-        profile = self._models.resolve(usage.tenant_id, RequestedModel(provider, model, tokenizer))
-        return UsageAnswer(profile.tokens.scaled(usage.estimated_raw), profile.tokens.factor_permille)
