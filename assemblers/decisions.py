@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from assemblers.assembly import OUTCOMES, REASONS, CandidateBlock, Int32s, Int64s, Part, SourceKind
+from assemblers.assembly import OUTCOMES, REASONS, CandidateBlock, Int32s, Int64s, Part, SourceKind, Span
 from assemblers.budget import Shelf
 from assemblers.policy.model import Policy
 from assemblers.records import Outcome, Reason, SectionKind
@@ -54,30 +54,22 @@ def int32s(values: Sequence[int]) -> Int32s:
     return np.array(values, np.int32)
 
 
-def small_block(
+def required_block(
     section: SectionKind,
     source_kind: SourceKind,
     ids: tuple[str, ...],
-    rows: Sequence[tuple[int, int, int, int, int, int]],
-    policy_fields: tuple[str, ...],
+    tokens: Sequence[int],
+    placed: Sequence[Span],
     message: int,
     part: int,
 ) -> CandidateBlock:
-    """A block from rows of outcome, reason, field, tokens, offset and length."""
-    # One array for all columns: making six costs more than all else about a block of a few rows.
-    columns = np.array(rows, np.int32).reshape(-1, 6).T
-    codes = columns[:3].astype(np.uint8)
-    return CandidateBlock(
-        section, source_kind, "", ids, codes[0], codes[1], codes[2], policy_fields, columns[3], columns[4], columns[5],
-        message, part, NO_SCORES,
-    )  # fmt: skip
-
-
-def required_row(
-    tokens: int, offset: int = NOT_PLACED, length: int = NOT_PLACED
-) -> tuple[int, int, int, int, int, int]:
-    """A row of an item that is there because it must be."""
-    return INCLUDED, _REQUIRED, NO_FIELD, tokens, offset, length
+    """A block of items that are there because they must be; `placed` are the spans of the first ones, if any."""
+    count = len(ids)
+    outside = [NOT_PLACED] * (count - len(placed))
+    offsets, lengths = [span[0] for span in placed] + outside, [span[1] for span in placed] + outside
+    codes = bytes([INCLUDED] * count + [_REQUIRED] * count + [NO_FIELD] * count)
+    figures = [*tokens, *offsets, *lengths]
+    return _small_block(section, source_kind, ids, codes, figures, ("",), message, part)
 
 
 def shelf_block(
@@ -90,14 +82,35 @@ def shelf_block(
     index: int,
 ) -> CandidateBlock:
     """The block of a section of a few pieces, of which those with a span in `part` are there."""
-    spans = {span.item_id: span for span in part.spans} if part is not None else {}
-    short = CODE[shelf.short], field_of(shelf.short)
-    rows = []
-    for _, _, tokens, item_id, _ in pieces:
-        span = spans.get(item_id)
-        if span is not None:
-            rows.append((INCLUDED, _FITS, NO_FIELD, tokens, span.offset, span.length))
-        else:
-            rows.append((EXCLUDED, *short, tokens, NOT_PLACED, NOT_PLACED))
-    ids = tuple(piece.item_id for piece in pieces)
-    return small_block(shelf.kind, source_kind, ids, rows, policy_fields, message, index)
+    ids = [piece[3] for piece in pieces]
+    spans = {span[2]: span for span in part.spans} if part is not None else {}
+    there = [item in spans for item in ids]
+    short, field = CODE[shelf.short], field_of(shelf.short)
+    codes = bytes(
+        [INCLUDED if fits else EXCLUDED for fits in there]
+        + [_FITS if fits else short for fits in there]
+        + [NO_FIELD if fits else field for fits in there]
+    )
+    figures = [piece[2] for piece in pieces]
+    figures += [spans[item][0] if item in spans else NOT_PLACED for item in ids]
+    figures += [spans[item][1] if item in spans else NOT_PLACED for item in ids]
+    return _small_block(shelf.kind, source_kind, tuple(ids), codes, figures, policy_fields, message, index)
+
+
+def _small_block(
+    section: SectionKind,
+    source_kind: SourceKind,
+    ids: tuple[str, ...],
+    codes: bytes,
+    figures: list[int],
+    policy_fields: tuple[str, ...],
+    message: int,
+    part: int,
+) -> CandidateBlock:
+    """A block from its columns behind each other: outcomes, reasons and fields; tokens, offsets and lengths."""
+    # Two arrays for all columns: making six costs more than all else about a block of a few rows.
+    narrow, wide, count = np.frombuffer(codes, np.uint8), np.array(figures, np.int32), len(ids)
+    return CandidateBlock(
+        section, source_kind, "", ids, narrow[:count], narrow[count : 2 * count], narrow[2 * count :], policy_fields,
+        wide[:count], wide[count : 2 * count], wide[2 * count :], message, part, NO_SCORES,
+    )  # fmt: skip

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from assemblers.assembly import Breakpoint, CandidateBlock, Message, Part, SourceKind
-from assemblers.decisions import required_row, shelf_block, small_block
+from assemblers.decisions import required_block, shelf_block
 from assemblers.offers import Offers
 from assemblers.records import SectionKind
 from assemblers.required import Required, message_list
@@ -18,8 +18,7 @@ from assemblers.sections.session import SessionCandidates, session_part
 _TTL_CLASSES = {SectionKind.PREFIX: "1h", SectionKind.FACTS: "5m"}
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(NamedTuple):
     """The messages, the decisions, and the digests of sections that were known beforehand."""
 
     messages: tuple[Message, ...]
@@ -68,10 +67,10 @@ def _volatile(offers: Offers, blocks: list[CandidateBlock], user: int, first: in
     """The parts between facts and question, from number `first` of message `user` on; their blocks go to `blocks`."""
     parts: list[Part] = []
     if offers.history is not None:
-        part, rows = history_part(offers.history)
-        blocks.append(history_block(offers.history, rows, part, user, first))
-        if part is not None:
-            parts.append(part)
+        made = history_part(offers.history)
+        blocks.append(history_block(offers.history, made, user, first))
+        if made is not None:
+            parts.append(made.part)
     if offers.material is not None:
         part = material_part(offers.material)
         blocks.append(_material_block(offers.material, part, user, first + len(parts)))
@@ -79,7 +78,9 @@ def _volatile(offers: Offers, blocks: list[CandidateBlock], user: int, first: in
             parts.append(part)
     if offers.session is not None:
         part = session_part(offers.session)
-        blocks += _session_blocks(offers.session, part, user, first + len(parts))
+        # Today's date is the policy's text, like a heading, and no candidate of its own.
+        if offers.session.slots:
+            blocks.append(_session_block(offers.session, part, user, first + len(parts)))
         if part is not None:
             parts.append(part)
     return parts
@@ -90,21 +91,12 @@ def _material_block(offered: MaterialCandidates, part: Part | None, user: int, i
     return shelf_block(SourceKind.MATERIAL, offered.shelf, offered.pieces, part, fields, user, index)
 
 
-def _session_blocks(
-    offered: SessionCandidates, part: Part | None, user: int, index: int
-) -> list[CandidateBlock]:
-    """The slots, and today's date, whose origin is another."""
-    shelf, fields = offered.shelf, offered.section.fields
-    blocks = []
-    if offered.slots:
-        blocks.append(shelf_block(SourceKind.SLOT, shelf, offered.slots, part, fields, user, index))
-    if offered.today is not None:
-        today = (offered.today,)
-        blocks.append(shelf_block(SourceKind.POLICY_TEXT, shelf, today, part, fields, user, index))
-    return blocks
+def _session_block(offered: SessionCandidates, part: Part | None, user: int, index: int) -> CandidateBlock:
+    fields = offered.section.fields
+    return shelf_block(SourceKind.SLOT, offered.shelf, offered.slots, part, fields, user, index)
 
 
 def _question_block(part: Part, message: int, index: int) -> CandidateBlock:
-    span = part.spans[-1]
-    row = required_row(part.tokens, span.offset, span.length)
-    return small_block(SectionKind.QUESTION, SourceKind.TURN, (span.item_id,), [row], ("",), message, index)
+    own = part.spans[-1:]
+    ids, tokens = (own[0].item_id,), (part.tokens,)
+    return required_block(SectionKind.QUESTION, SourceKind.TURN, ids, tokens, own, message, index)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from assemblers.assembly import Conditions
 from assemblers.budget import Shelf
@@ -15,8 +15,7 @@ from assemblers.sections.material import MaterialCandidates, material_candidates
 from assemblers.sections.session import SessionCandidates, session_candidates
 
 
-@dataclass(frozen=True, slots=True)
-class Offers:
+class Offers(NamedTuple):
     """The candidates by section; None where the policy has no such section, or its material is not there."""
 
     facts: tuple[PreparedFacts, Shelf] | None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from assemblers.assembly import BudgetTooSmall, Conditions, Message, Need, Part, TurnInput
 from assemblers.costs import prompt_cost, stored_counts
@@ -16,8 +16,7 @@ _SOME_LINE = "- fact\n"
 """Stands in for the facts where only matters that there are some."""
 
 
-@dataclass(frozen=True, slots=True)
-class Required:
+class Required(NamedTuple):
     """The required parts. `tokens` (raw) is their cost in the dearest form, frames and tools included.
 
     `facts_role` is the role of the facts' own message, None where they open the user's; `own_message` is what that

@@ -48,9 +48,9 @@ class SessionDates:
 class PreparedArchive:
     """Excerpts by index (the place in what was given), and their sessions, numbered from 0 in the order of time.
 
-    `numbers`, `sessions`, `assistant` (1 for the assistant's words), `twins` (1 where an excerpt reads like another
-    one) and `tokens` have an entry for each excerpt; `order` gives its place in time, None where the index is it.
-    `tokens`, `twins` and `pieces` are there for what was passed to `render`.
+    `numbers`, `sessions`, `assistant` (1 for the assistant's words) and `tokens` have an entry for each excerpt;
+    `order` gives its place in time, None where the index is it. `tokens`, `pieces` (the lines) and `twins` (for each
+    excerpt that reads like others: all of those) are there for what was passed to `render`.
     """
 
     __slots__ = (
@@ -70,7 +70,7 @@ class PreparedArchive:
             (e.role is Role.ASSISTANT for e in self._excerpts), np.uint8, count
         )
         self.has_assistant = bool(self.assistant.any())
-        self.twins: Bytes1 = np.zeros(count, np.uint8)
+        self.twins: dict[int, list[int]] = {}
         self.tokens: Int32s = np.full(count, _UNRENDERED, np.int32)
         self.pieces: list[Piece | None] = [None] * count
         self.order = _order(self._excerpts)
@@ -98,13 +98,11 @@ class PreparedArchive:
             return self.piece(unit)
         return found
 
-    def reading_like(self, text: str) -> Sequence[int]:
-        """The rendered excerpts whose text, as it is shown, is `text`."""
-        return self._by_text.get(text, ())
-
-    def twins_of(self, unit: int) -> Sequence[int]:
-        """The rendered excerpts with the same line, this one included."""
-        return self._by_line[self.piece(unit).text]
+    def reading_like(self, texts: frozenset[str]) -> set[int]:
+        """The rendered excerpts whose text, as it is shown, is one of `texts`."""
+        if self._by_text.keys().isdisjoint(texts):
+            return set()
+        return {unit for text in texts for unit in self._by_text.get(text, ())}
 
     def dates(self, sessions: set[int], now: datetime, zone: tzinfo) -> SessionDates:
         """The date lines of the `sessions`, at least, as they read on the day of `now` in `zone`."""
@@ -142,7 +140,7 @@ class PreparedArchive:
         alike = self._by_line.setdefault(line.text, [])
         alike.append(unit)
         if len(alike) > 1:
-            self.twins[alike] = 1
+            self.twins.update(dict.fromkeys(alike, alike))
         self.pieces[unit] = line
         self.tokens[unit] = line.tokens
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
+from typing import NamedTuple
 
 import numpy as np
 
-from assemblers.assembly import CandidateBlock, HistorySummary, Int64s, Part, SourceKind
+from assemblers.assembly import CandidateBlock, HistorySummary, Int64s, Part, SourceKind, Span
 from assemblers.budget import Shelf
 from assemblers.decisions import CODE, EXCLUDED, INCLUDED, NO_FIELD, NOT_PLACED, field_of
 from assemblers.plan import (
@@ -22,7 +23,7 @@ from assemblers.policy.model import HistorySection, Policy
 from assemblers.ranking import Ranking
 from assemblers.records import Reason, SectionKind
 from assemblers.sections.archive import PreparedArchive, SessionDates
-from assemblers.sections.pieces import make_part
+from assemblers.sections.pieces import Piece, make_part
 
 _FITS = CODE[Reason.WITHIN_BUDGET]
 
@@ -55,13 +56,13 @@ class HistoryInput:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class HistoryCandidates:
+class HistoryCandidates(NamedTuple):
     """The ranked excerpts before the budget. `rows` are the places in the ranking that `shelf` has, None for all."""
 
     history: HistoryInput
     section: SectionPlan
     shelf: Shelf
+    units: list[int]
     rows: list[int] | None
     unfit: Mapping[int, Verdict]
     dates: SessionDates
@@ -73,7 +74,7 @@ def history_candidates(
     section: SectionPlan,
     now: datetime,
     zone: tzinfo,
-    known_values: Iterable[str],
+    known_values: frozenset[str],
 ) -> HistoryCandidates:
     """Judge and render the candidates. An excerpt that says just one of the `known_values` is a duplicate."""
     settings = section.section.settings
@@ -89,56 +90,63 @@ def history_candidates(
         SectionKind.HISTORY, archive.tokens[fit].tolist(), section.floor, section.ceiling, section.priority,
         section.heading_tokens, groups, dates.costs, settings.max_excerpts,
     )  # fmt: skip
-    return HistoryCandidates(history, section, shelf, rows, unfit, dates)
+    return HistoryCandidates(history, section, shelf, fit.tolist(), rows, unfit, dates)
 
 
-def history_part(candidates: HistoryCandidates) -> tuple[Part | None, list[int]]:
-    """The excerpts that the budget took, by session in the order of time, and their rows in that order."""
+class HistoryPart(NamedTuple):
+    """The finished part, the rows of the ranking that are in it, and their spans, in the order of time."""
+
+    part: Part
+    rows: list[int]
+    spans: list[Span]
+
+
+def history_part(candidates: HistoryCandidates) -> HistoryPart | None:
+    """The excerpts that the budget took, by session in the order of time; None for none."""
     shelf, archive = candidates.shelf, candidates.history.archive
     if not shelf.taken:
-        return None, []
-    rows = shelf.taken if candidates.rows is None else [candidates.rows[item] for item in shelf.taken]
-    units = candidates.history.ranking.units[rows].tolist()
+        return None
+    units, lines, dates = candidates.units, archive.pieces, candidates.dates.pieces
     order = archive.order
     places = units if order is None else [order[unit] for unit in units]
-    sessions = [shelf.groups[item] for item in shelf.taken] if shelf.groups else []
-    ordered = sorted(zip(places, units, sessions, rows, strict=True))
-    pieces = list(candidates.section.headings)
-    last = -1
-    for _, unit, session, _ in ordered:
+    groups = shelf.groups or units
+    pieces: list[Piece | None] = [*candidates.section.headings]
+    at, items, last = [], sorted(shelf.taken, key=places.__getitem__), -1
+    for item in items:
+        session = groups[item]
         if session != last:
             last = session
-            pieces.append(candidates.dates.piece(session))
-        pieces.append(archive.piece(unit))
-    part = make_part(SectionKind.HISTORY, pieces, shelf.charge)
-    return part, [row for _, _, _, row in ordered]
+            pieces.append(dates[session])
+        at.append(len(pieces))
+        pieces.append(lines[units[item]])
+    part = make_part(SectionKind.HISTORY, [piece for piece in pieces if piece is not None], shelf.charge)
+    rows = items if candidates.rows is None else [candidates.rows[item] for item in items]
+    return HistoryPart(part, rows, [part.spans[place] for place in at])
 
 
 def history_block(
-    candidates: HistoryCandidates, rows: list[int], part: Part | None, message: int, index: int
+    candidates: HistoryCandidates, made: HistoryPart | None, message: int, index: int
 ) -> CandidateBlock:
-    """The fate of every candidate. `rows` are those in `part`, in its order; that is part `index` of its message."""
+    """The fate of every candidate; what was made of them is part `index` of its message."""
     ranking, archive, shelf = candidates.history.ranking, candidates.history.archive, candidates.shelf
-    # One array for all columns: each that is made alone costs a microsecond.
-    columns = np.empty((5, len(ranking.units)), np.int32)
-    outcomes, reasons, fields, offsets, lengths = columns
+    count = len(ranking.units)
+    codes, places = np.empty((3, count), np.uint8), np.empty((2, count), np.int32)
+    outcomes, reasons, fields, offsets, lengths = codes[0], codes[1], codes[2], places[0], places[1]
+    places[:] = NOT_PLACED
     outcomes[:], reasons[:], fields[:] = EXCLUDED, CODE[shelf.short], field_of(shelf.short)
-    columns[3:] = NOT_PLACED
     if shelf.stopped is not None and shelf.stopped < len(shelf.costs):
         first = shelf.stopped if candidates.rows is None else candidates.rows[shelf.stopped]
         reasons[first:], fields[first:] = CODE[Reason.OVER_CEILING], MAX_EXCERPTS_FIELD
     for row, (reason, field) in candidates.unfit.items():
         reasons[row], fields[row] = CODE[reason], field
-    if part is not None:
-        spans = [span for span in part.spans if span.source.kind is SourceKind.EXCERPT]
-        columns[:, rows] = [
-            [INCLUDED] * len(rows), [_FITS] * len(rows), [NO_FIELD] * len(rows),
-            [span.offset for span in spans], [span.length for span in spans],
-        ]  # fmt: skip
-    codes = columns[:3].astype(np.uint8)
+    if made is not None:
+        included = np.array(made.rows)
+        outcomes[included], reasons[included], fields[included] = INCLUDED, _FITS, NO_FIELD
+        offsets[included], lengths[included] = [s[0] for s in made.spans], [s[1] for s in made.spans]
     return CandidateBlock(
-        SectionKind.HISTORY, SourceKind.EXCERPT, "excerpt/", archive.numbers[ranking.units], codes[0], codes[1], codes[2],
-        candidates.section.fields, archive.tokens[ranking.units], offsets, lengths, message, index, _scores(ranking),
+        SectionKind.HISTORY, SourceKind.EXCERPT, "excerpt/", archive.numbers[ranking.units],
+        outcomes, reasons, fields, candidates.section.fields, archive.tokens[ranking.units], offsets, lengths,
+        message, index, _scores(ranking),
     )  # fmt: skip
 
 
@@ -150,7 +158,7 @@ def _scores(ranking: Ranking) -> dict[str, Int64s]:
 
 
 def _unfit(
-    history: HistoryInput, policy: Policy, settings: HistorySection, known_values: Iterable[str]
+    history: HistoryInput, policy: Policy, settings: HistorySection, known_values: frozenset[str]
 ) -> dict[int, Verdict]:
     """The rows that no budget would let in. Mostly there are none, so each rule first asks whether it applies."""
     archive, units, scores = history.archive, history.ranking.units, history.ranking.scores
@@ -169,18 +177,18 @@ def _unfit(
     return unfit | dict.fromkeys(repeated, (Reason.DUPLICATE, 0)) if repeated else unfit
 
 
-def _repeated(history: HistoryInput, unfit: Mapping[int, Verdict], known_values: Iterable[str]) -> list[int]:
+def _repeated(history: HistoryInput, unfit: Mapping[int, Verdict], known_values: frozenset[str]) -> list[int]:
     """The rows that say what a fact in the prompt or a better row says."""
-    archive, units = history.archive, history.ranking.units
-    seen = {unit for value in known_values for unit in archive.reading_like(value)}
-    if not seen and not archive.twins[units].any():
+    archive = history.archive
+    seen = archive.reading_like(known_values)
+    if not seen and not archive.twins:
         return []
     repeated = []
-    for row, unit in enumerate(units.tolist()):
+    for row, unit in enumerate(history.ranking.units.tolist()):
         if row in unfit:
             continue
         if unit in seen:
             repeated.append(row)
-        elif archive.twins[unit]:
-            seen.update(archive.twins_of(unit))
+        elif unit in archive.twins:
+            seen.update(archive.twins[unit])
     return repeated

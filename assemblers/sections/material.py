@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, tzinfo
+from typing import NamedTuple
 
 from assemblers.assembly import Part, Source, SourceKind
 from assemblers.budget import Shelf
@@ -15,8 +15,7 @@ from assemblers.text import age, block, inline, local_date
 from assemblers.tokens import TokenCounter
 
 
-@dataclass(frozen=True, slots=True)
-class MaterialCandidates:
+class MaterialCandidates(NamedTuple):
     """The caller's documents in the caller's order, which is also the order of preference."""
 
     section: SectionPlan

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assemblers.assembly import CandidateBlock, Part, Source, SourceKind
-from assemblers.decisions import required_row, small_block
+from assemblers.decisions import required_block
 from assemblers.digests import prefix_digest, text_digest
 from assemblers.memo import IdentityMemo
 from assemblers.records import PrefixRevision, SectionKind
@@ -37,13 +37,13 @@ def _prepare(prefix: PrefixRevision, counter: TokenCounter) -> PreparedPrefix:
     source = Source(SourceKind.PREFIX_REVISION, prefix.name)
     counts = [count_tool(counter, tool.definition_json) for tool in prefix.tools]
     ids = [f"tool/{tool.name}" for tool in prefix.tools]
-    rows = [required_row(count) for count in counts]
-    part = None
+    part, tokens = None, sum(counts)
     if prefix.text:
         text = piece(counter, prefix.text, "prefix", source)
         part = make_part(SectionKind.PREFIX, (text,), text.tokens)
-        ids.insert(0, "prefix")
-        rows.insert(0, required_row(text.tokens, 0, text.size))
-    block = small_block(SectionKind.PREFIX, SourceKind.PREFIX_REVISION, tuple(ids), rows, ("",), 0, 0)
-    tokens = sum(counts) + (part.tokens if part else 0)
+        tokens += text.tokens
+        ids, counts = ["prefix", *ids], [text.tokens, *counts]
+    placed = part.spans if part is not None else ()
+    kind = SourceKind.PREFIX_REVISION
+    block = required_block(SectionKind.PREFIX, kind, tuple(ids), counts, placed, 0, 0)
     return PreparedPrefix(part, tokens, prefix_digest(prefix), text_digest(prefix.text), block)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime, tzinfo
+from typing import NamedTuple
 
 from assemblers.assembly import Part, Source, SourceKind
 from assemblers.budget import Shelf
+from assemblers.memo import IdentityMemo
 from assemblers.plan import SectionPlan
 from assemblers.policy.model import SessionSection
 from assemblers.records import Certainty, Filter, Focus, SectionKind, Slots
@@ -19,8 +20,7 @@ from assemblers.tokens import TokenCounter
 _IN_FENCE, _ALONE = 0, -1
 
 
-@dataclass(frozen=True, slots=True)
-class SessionCandidates:
+class SessionCandidates(NamedTuple):
     """The slots in the order of rendering, and today's date where the policy shows it. `preference` gives the places
     in `slots` (and one past them for the date) that the shelf's costs follow."""
 
@@ -85,8 +85,10 @@ def _slot_pieces(
     if slots.answer_format:
         yield _slot(counter, f"- Answer format: {inline(slots.answer_format)}\n", "format")
     for question in slots.recent_questions:
-        text = quoted(inline(shorten(inline(question.text), settings.max_question_characters)))
-        yield _slot(counter, f"- Earlier question: {text}\n", f"question/{question.turn_id}")
+        text = inline(question.text)
+        if len(text) > settings.max_question_characters:
+            text = inline(shorten(text, settings.max_question_characters))
+        yield _slot(counter, f"- Earlier question: {quoted(text)}\n", f"question/{question.turn_id}")
 
 
 def _slot(counter: TokenCounter, line: str, ref: str) -> Piece:
@@ -107,6 +109,12 @@ def _filter_line(item: Filter, labels: Mapping[str, str]) -> str:
     return f"- Filter {label}: {inline(item.value)}{assumed}\n"
 
 
+_DAYS: IdentityMemo[Piece] = IdentityMemo(most=256)
+
+
 def _today(counter: TokenCounter, now: datetime, zone: tzinfo) -> Piece:
-    line = f"Today is {local_date(now, zone)} ({inline(str(zone))}).\n"
-    return piece(counter, line, "today", policy_text("session.show_today", now))
+    def make() -> Piece:
+        line = f"Today is {local_date(now, zone)} ({inline(str(zone))}).\n"
+        return piece(counter, line, "today", policy_text("session.show_today"))
+
+    return _DAYS.get((counter, zone), (now.astimezone(zone).toordinal(),), make)
