@@ -54,8 +54,8 @@ class PreparedArchive:
     """
 
     __slots__ = (
-        "_by_line", "_by_text", "_counter", "_dates", "_excerpts", "_session_times", "assistant", "has_assistant",
-        "numbers", "order", "pieces", "session_ids", "sessions", "tokens", "twins",
+        "_by_line", "_by_text", "_counter", "_dates", "_excerpts", "_missing", "_session_times",
+        "assistant", "has_assistant", "numbers", "order", "pieces", "session_ids", "sessions", "tokens", "twins",
     )  # fmt: skip
 
     def __init__(self, excerpts: Sequence[Excerpt], counter: TokenCounter) -> None:
@@ -73,6 +73,7 @@ class PreparedArchive:
         self.twins: dict[int, list[int]] = {}
         self.tokens: Int32s = np.full(count, _UNRENDERED, np.int32)
         self.pieces: list[Piece | None] = [None] * count
+        self._missing = count
         self.order = _order(self._excerpts)
         self._number_sessions()
 
@@ -86,9 +87,9 @@ class PreparedArchive:
 
     def render(self, units: Int32s) -> None:
         """Render and count those of the excerpts that are not yet."""
-        missing = units[self.tokens[units] == _UNRENDERED]
-        for unit in missing.tolist():
-            self._render(unit)
+        if self._missing:
+            for unit in units[self.tokens[units] == _UNRENDERED].tolist():
+                self._render(unit)
 
     def piece(self, unit: int) -> Piece:
         """The line of a rendered excerpt."""
@@ -143,6 +144,7 @@ class PreparedArchive:
             self.twins.update(dict.fromkeys(alike, alike))
         self.pieces[unit] = line
         self.tokens[unit] = line.tokens
+        self._missing -= 1
 
 
 def prepare_archive(excerpts: Sequence[Excerpt], counter: TokenCounter) -> PreparedArchive:

@@ -18,6 +18,7 @@ from assemblers.records import SectionKind, Text
 from assemblers.text import inline
 from assemblers.tokens import TokenCounter
 
+# Named tuples on the hot path are made without their own __new__, a Python function that costs more than the tuple.
 _new = tuple.__new__
 
 
@@ -38,7 +39,8 @@ def byte_length(text: str) -> int:
 
 def piece(counter: TokenCounter, text: str, item_id: str, source: Source) -> Piece:
     """A counted piece."""
-    return Piece(text, byte_length(text), counter.count(text), item_id, source)
+    size = len(text) if text.isascii() else len(text.encode())
+    return _new(Piece, (text, size, counter.count(text), item_id, source))
 
 
 def policy_text(field: str, observe_time: datetime | None = None) -> Source:
@@ -67,7 +69,6 @@ def make_part(section: SectionKind, pieces: Sequence[Piece], tokens: int) -> Par
     """A text part of `pieces` in order; `tokens` is the count of the whole."""
     joined = "".join([item[0] for item in pieces])
     offsets = accumulate([item[1] for item in pieces], initial=0)
-    # Made without the class's own __new__, a Python function that costs more than all else in here.
     spans = [
         _new(Span, (offset, size, item_id, source))
         for offset, (_, size, _, item_id, source) in zip(offsets, pieces, strict=False)
