@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Final, NamedTuple
 
 from assemblers.assembly import CandidateBlock, Part, Prompt, SectionReport, SourceKind, Span
 from assemblers.records import Fact, Outcome, Reason, SectionKind, Turn
@@ -69,8 +69,8 @@ def explain_item(record: TraceRecord, content: TraceContent, item_id: str, looke
     after = sorted(_aftermath(chosen, record, looked), key=_time_of)
     return Explanation(
         chosen,
-        "".join(text for _, text in runs),
-        tuple(place for place, _ in runs) or tuple([chosen.location] if chosen.location else []),
+        "".join(run.text for run in runs),
+        tuple(run.location for run in runs) or tuple([chosen.location] if chosen.location else []),
         (*origin, _selected(chosen, record, found), *after),
         _won_over(found, given),
         figures_of(record, chosen.section),
@@ -96,31 +96,37 @@ def _time_of(step: Step) -> tuple[bool, float]:
     return step.time is None, step.time.timestamp() if step.time else 0.0
 
 
-def _runs(prompt: Prompt | None, item_id: str) -> Iterator[tuple[Location, str]]:
-    """The runs of bytes of an item, with their texts."""
+class _Run(NamedTuple):
+    """A run of bytes of an item."""
+
+    location: Location
+    text: str
+    section: SectionKind
+
+
+def _runs(prompt: Prompt | None, item_id: str) -> Iterator[_Run]:
     if prompt is None:
         return
     for place, message in enumerate(prompt.messages):
         for index, part in enumerate(message.parts):
             for span in part.spans:
                 if span.item_id == item_id:
-                    yield Location(place, index, span.offset, span.length), _text(part, span)
+                    location = Location(place, index, span.offset, span.length)
+                    yield _Run(location, _text(part, span), part.section)
     tools = prompt.prefix.tools if prompt.prefix else ()
     for index, tool in enumerate(tools):
         if item_id == f"tool/{tool.name}":
-            size = len(tool.definition_json.encode())
-            yield Location(-1, index, 0, size), tool.definition_json
+            definition = tool.definition_json
+            location = Location(-1, index, 0, len(definition.encode()))
+            yield _Run(location, definition, SectionKind.PREFIX)
 
 
 def _text(part: Part, span: Span) -> str:
     return part.text.encode()[span.offset : span.offset + span.length].decode()
 
 
-def _candidate(
-    found: tuple[CandidateBlock, int] | None, item_id: str, runs: Sequence[tuple[Location, str]]
-) -> Candidate:
-    """The item's recorded fate; for what is no candidate (headings, dates, labels), that its section brought
-    it."""
+def _candidate(found: tuple[CandidateBlock, int] | None, item_id: str, runs: Sequence[_Run]) -> Candidate:
+    """The item's recorded fate; for what is no candidate (headings, dates, labels), that its section brought it."""
     if found is not None:
         chosen = candidate(*found)
         if not chosen.is_in:
@@ -129,10 +135,19 @@ def _candidate(
     if not runs:
         raise NotInPrompt(item_id)
     kind, ref = _kind_of(item_id)
+    policy_field = ref if kind is SourceKind.POLICY_TEXT else ""
     return Candidate(
-        item_id, _SECTION_OF.get(kind, SectionKind.QUESTION), kind, ref, Outcome.INCLUDED, Reason.REQUIRED,
-        ref if kind is SourceKind.POLICY_TEXT else "", {}, 0, runs[0][0],
-    )  # fmt: skip
+        item_id,
+        runs[0].section,
+        kind,
+        ref,
+        Outcome.INCLUDED,
+        Reason.REQUIRED,
+        policy_field,
+        {},
+        0,
+        runs[0].location,
+    )
 
 
 _KINDS: Final[Mapping[str, SourceKind]] = {
@@ -151,15 +166,6 @@ _KINDS: Final[Mapping[str, SourceKind]] = {
     "turn": SourceKind.TURN,
 }
 """The kind of source by the first part of an item id."""
-
-_SECTION_OF: Final[Mapping[SourceKind, SectionKind]] = {
-    SourceKind.ARCHIVED_SESSION: SectionKind.HISTORY,
-    SourceKind.EXCERPT: SectionKind.HISTORY,
-    SourceKind.FACT: SectionKind.FACTS,
-    SourceKind.MATERIAL: SectionKind.MATERIAL,
-    SourceKind.PREFIX_REVISION: SectionKind.PREFIX,
-    SourceKind.SLOT: SectionKind.SESSION,
-}
 
 
 def _kind_of(item_id: str) -> tuple[SourceKind, str]:

@@ -223,6 +223,7 @@ def play(
     question: str | None = None,
     formats: tuple[PromptFormat, ...] = (),
     degradations: tuple[Degradation, ...] = (),
+    current: str = SESSION.session_id,
 ) -> Scene:
     """Assemble and capture. `kept` is how many ranked excerpts the trace holds, `end_no` where the archive ended."""
     revision = revision or policy()
@@ -230,13 +231,13 @@ def play(
     terms = tuple(query_terms(turn.question if question is None else question))
     prepared = None if facts is None else prepare_facts(revision, facts, NOW, UTC, TOKENS)
     archived = tuple(e for e in EXCERPTS if e.no < end_no)
-    history = _history(revision, archived, terms, kept, end_no)
+    history = _history(revision, archived, terms, kept, end_no, current)
     assembly = assemble(conditions, turn, PREFIX, prepared, history, MATERIAL, SLOTS, degradations)
     known_facts = {f.no: f.commitment for f in facts or ()}
     known_excerpts = {e.no: e.commitment for e in archived}
     asked = Asked(policy="support", labels=(("k", "v"),))
     inputs = TracedInputs(turn, MATERIAL, SLOTS, known_facts, known_excerpts, asked)
-    identity = TraceIdentity("11" * 16, SESSION, PSEUDONYM, SALT)
+    identity = TraceIdentity("11" * 16, replace(SESSION, session_id=current), PSEUDONYM, SALT)
     captured = capture(identity, conditions, inputs, assembly, VERSIONS, TIMINGS)
     return Scene(assembly, captured, surroundings(revision, facts or FACTS))
 
@@ -246,7 +247,12 @@ def surroundings(revision: PolicyRevision, facts: tuple[Fact, ...] = FACTS) -> S
 
 
 def _history(
-    revision: PolicyRevision, archived: tuple[Excerpt, ...], terms: tuple[str, ...], kept: int, end_no: int
+    revision: PolicyRevision,
+    archived: tuple[Excerpt, ...],
+    terms: tuple[str, ...],
+    kept: int,
+    end_no: int,
+    current: str,
 ) -> HistoryInput | None:
     settings = revision.policy.settings(HistorySection)
     if settings is None:
@@ -257,4 +263,4 @@ def _history(
         session_permille=settings.session_permille, limit=kept,
     )  # fmt: skip
     ranking = rank(build_archive(units), terms, params)
-    return HistoryInput(prepare_archive(archived, COUNTER), ranking, terms, 5, end_no, SESSION.session_id)
+    return HistoryInput(prepare_archive(archived, COUNTER), ranking, terms, 5, end_no, current)
