@@ -36,7 +36,10 @@ def with_facts(*more: Fact) -> dict[int, Fact]:
     return {f.no: f for f in (*FACTS, *more)}
 
 
-SUPERSEDED = "fact/2, read at crm on 2026-11-15, had taken its place (this one was read on 2026-05-13): record a newer reading."
+SUPERSEDED = (
+    "fact/2, read at crm on 2026-11-15, had taken its place (this one was read on 2026-05-13):"
+    " record a newer reading."
+)
 EXPIRED = (
     "It expired on 2026-11-26, 3 days before this prompt, context facts being kept for 7 days from their reading:"
     " read it again at crm, or lengthen the time to live."
