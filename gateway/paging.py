@@ -11,7 +11,6 @@ import hashlib
 from dataclasses import dataclass
 
 from gateway.errors import InvalidArgument, Reason
-from storage.errors import InvalidCursor
 from storage.ports import PageRequest
 
 DEFAULT_PAGE_SIZE = 50
@@ -43,7 +42,10 @@ class Pager:
         digest, cursor = raw[:_DIGEST_BYTES], raw[_DIGEST_BYTES:]
         if not cursor or digest != self._digest(cursor):
             raise invalid_token()
-        return cursor.decode()
+        try:
+            return cursor.decode()
+        except UnicodeDecodeError:
+            raise invalid_token() from None
 
     def _digest(self, cursor: bytes) -> bytes:
         # Lengths in front, so that no two different triples give the same bytes.
@@ -52,7 +54,7 @@ class Pager:
         return hashlib.sha256(head + method + self.arguments + cursor).digest()[:_DIGEST_BYTES]
 
 
-def invalid_token(_: InvalidCursor | None = None) -> InvalidArgument:
+def invalid_token() -> InvalidArgument:
     """The error for a token that this list has not given out; also for a cursor that the store refuses."""
     return InvalidArgument.of(
         "page_token",

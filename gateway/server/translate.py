@@ -17,6 +17,7 @@ from gateway.errors import (
     ResourceExhausted,
     Unavailable,
 )
+from gateway.paging import invalid_token
 from storage import errors as stored
 
 E = TypeVar("E", bound=BaseException)
@@ -88,6 +89,7 @@ _CONVERSIONS = (
     _entry(stored.RequestIdReused, _request_id),
     _entry(stored.EtagMismatch, _etag),
     _entry(stored.LimitExceeded, _limit),
+    _entry(stored.InvalidCursor, lambda _: invalid_token()),
     _entry(stored.StorageUnavailable, _unavailable),
     _entry(stored.StorageFull, _full),
     _entry(stored.Erased, _erased),
