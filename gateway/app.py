@@ -10,20 +10,38 @@ from gateway.policies.catalog import Policies
 from gateway.policies.reading import PolicyReader
 from gateway.server import Server, ServerOptions, Service, serve_until_signalled
 from gateway.servicers.context import ContextServicer
+from gateway.servicers.fact import FactServicer
+from gateway.servicers.history import HistoryServicer
 from gateway.servicers.policy import PolicyServicer
+from gateway.servicers.prefix import PrefixServicer
+from gateway.servicers.session import SessionServicer
 from gateway.servicers.trace import TraceServicer
 from gateway.tokenizers import DEFAULT_TOKENIZER, ModelProfiles, TokenizerRegistry
 from gateway.usecases.assemble_context import ContextAssembler
+from gateway.usecases.facts import Facts
+from gateway.usecases.history import History
 from gateway.usecases.models import ModelBook, TokenCounts
 from gateway.usecases.policies import PolicyAdmin
+from gateway.usecases.prefixes import Prefixes
 from gateway.usecases.prepared import Preparations
+from gateway.usecases.recording import TurnRecorder
 from gateway.usecases.replay_trace import Replayer
 from gateway.usecases.resolution import Resolver
 from gateway.usecases.runtime import Runtime
+from gateway.usecases.sessions import Sessions
+from gateway.usecases.slot_book import SlotBook
 from gateway.usecases.surroundings import Lookups
 from gateway.usecases.traces import TraceReader
 from gateway.usecases.usage import UsageReports
-from muniment.v1 import context_pb2, policy_service_pb2, trace_pb2
+from muniment.v1 import (
+    context_pb2,
+    fact_pb2,
+    history_pb2,
+    policy_service_pb2,
+    prefix_pb2,
+    session_pb2,
+    trace_pb2,
+)
 from storage.ports import Storage
 from storage.sqlite import open_sqlite
 
@@ -37,19 +55,30 @@ def build_services(storage: Storage, runtime: Runtime) -> tuple[Service, ...]:
     models = ModelBook(ModelProfiles(tokenizers), storage.usage)
     lookups = Lookups(storage, policies, tokenizers)
     replayer = Replayer(storage.traces, lookups)
-    preparations = Preparations()
-    assembler = ContextAssembler(
-        storage, Resolver(policies, models, storage.prefixes), preparations, replayer, runtime
-    )
-    context = ContextServicer(
-        assembler, TokenCounts(models), UsageReports(replayer, storage.usage, models), runtime
-    )
-    admin = PolicyAdmin(storage.policies, builtin_documents(reader))
+    resolver = Resolver(policies, models, storage.prefixes)
+    assembler = ContextAssembler(storage, resolver, Preparations(), replayer, runtime)
+    reports = UsageReports(replayer, storage.usage, models)
     return (
-        _service(context_pb2, "ContextService", context),
-        _service(policy_service_pb2, "PolicyService", PolicyServicer(admin, reader)),
+        _service(context_pb2, "ContextService", ContextServicer(assembler, TokenCounts(models), reports, runtime)),
+        _service(session_pb2, "SessionService", _sessions(storage, policies)),
+        _service(fact_pb2, "FactService", FactServicer(Facts(storage.facts, storage.traces, policies))),
+        _service(history_pb2, "HistoryService", HistoryServicer(History(storage.archives, policies))),
+        _service(policy_service_pb2, "PolicyService", _policies(storage, reader)),
+        _service(prefix_pb2, "PrefixService", PrefixServicer(Prefixes(storage.prefixes))),
         _service(trace_pb2, "TraceService", TraceServicer(TraceReader(storage, replayer, lookups), replayer)),
     )
+
+
+def _sessions(storage: Storage, policies: Policies) -> SessionServicer:
+    slots = SlotBook(storage.sessions)
+    recorder = TurnRecorder(storage.transcripts, storage.traces, slots, policies)
+    return SessionServicer(
+        recorder, Sessions(storage.transcripts, storage.archives, storage.sessions, policies)
+    )
+
+
+def _policies(storage: Storage, reader: PolicyReader) -> PolicyServicer:
+    return PolicyServicer(PolicyAdmin(storage.policies, builtin_documents(reader)), reader)
 
 
 def _service(module: ModuleType, name: str, servicer: object) -> Service:
