@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final, TypeVar
 
 import numpy as np
@@ -39,8 +40,14 @@ def pack(block: CandidateBlock, columns: list[Column]) -> str:
         columns.append(scores[name])
     return (
         f"[{quoted(block.section)},{quoted(block.source_kind)},{quoted(block.item_prefix)},{rows},{numbered},"
-        f"{quoted_list(block.policy_fields)},{block.message},{block.part},{quoted_list(names)}]"
+        f"{_quoted(block.policy_fields)},{block.message},{block.part},{_quoted(tuple(names))}]"
     )
+
+
+@lru_cache(maxsize=1024)
+def _quoted(texts: tuple[str, ...]) -> str:
+    """Paths of a policy and names of scores: few, and the same from call to call."""
+    return quoted_list(texts)
 
 
 def join(head: list[bytes], columns: list[Column], blocks: tuple[CandidateBlock, ...]) -> bytes:

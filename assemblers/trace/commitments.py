@@ -58,15 +58,13 @@ def evidence(
 
     Raises `KeyError` with the number of a candidate that has no commitment here.
     """
-    return evidence_digest(
-        [
-            commitments[number]
-            for section, kind, commitments in (
-                (SectionKind.FACTS, SourceKind.FACT, facts),
-                (SectionKind.HISTORY, SourceKind.EXCERPT, excerpts),
-            )
-            for block in blocks
-            if block.section is section and block.source_kind is kind and not isinstance(block.refs, tuple)
-            for number in block.refs.tolist()
-        ]
-    )
+    found: list[bytes] = []
+    for section, kind, commitments in (
+        (SectionKind.FACTS, SourceKind.FACT, facts),
+        (SectionKind.HISTORY, SourceKind.EXCERPT, excerpts),
+    ):
+        for block in blocks:
+            refs = block.refs
+            if block.section is section and block.source_kind is kind and not isinstance(refs, tuple):
+                found += [commitments[number] for number in refs.tolist()]
+    return evidence_digest(found)
