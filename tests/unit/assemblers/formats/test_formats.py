@@ -151,6 +151,16 @@ def test_openai_chat_keeps_the_results_of_a_run_together():
     assert rendered.notes == ("messages[2].parts[1]: a tool's text is sent as USER",)
 
 
+def test_openai_chat_sends_a_tools_text_before_whoever_speaks_next():
+    asked = (
+        message(Role.USER, "q"),
+        message(Role.ASSISTANT, call("c")),
+        message(Role.TOOL, "note", result("c")),
+    )
+    sent = body(FORMATS[OPENAI].render((*asked, message(Role.ASSISTANT, "done")), None))["messages"]
+    assert [m["content"] for m in sent[2:]] == ['{"state":"paid"}', "note", "done"]
+
+
 def test_anthropic_has_system_blocks_and_alternating_turns_with_results_first():
     messages = (*CONVERSATION, message(Role.USER, "and?"))
     made = body(FORMATS[ANTHROPIC].render(messages, PREFIX))
