@@ -86,6 +86,7 @@ def _compile(descriptor: Descriptor, known: dict[str, _Plan]) -> _Plan:
 
 
 def _check_for(member: FieldDescriptor) -> Check | None:
+    """What a field's name or type asks for beyond its annotations: says what is wrong, None where nothing is."""
     if member.is_repeated:
         return None
     if member.message_type is not None:

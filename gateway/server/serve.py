@@ -1,6 +1,7 @@
 """Runs the server until it is told to stop, on the fastest event loop there is."""
 
 import asyncio
+import gc
 import signal
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
@@ -21,6 +22,9 @@ async def serve_until_signalled(server: Server, started: Callable[[int], None] =
         loop.add_signal_handler(number, told.set)
     try:
         port = await server.start()
+        # What was loaded by now lives as long as the process: no collection need look at it again.
+        gc.collect()
+        gc.freeze()
         _log.info("serving", port=port)
         started(port)
         await told.wait()

@@ -3,8 +3,9 @@
 import sys
 from collections.abc import Iterable
 from importlib import import_module
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
+from gateway.config import TelemetryMode
 from gateway.telemetry.state import SCOPE, STATE, Instruments
 
 if TYPE_CHECKING:
@@ -12,8 +13,6 @@ if TYPE_CHECKING:
     from opentelemetry.sdk.metrics.export import MetricExporter
     from opentelemetry.sdk.trace.export import SpanExporter
     from opentelemetry.trace import TracerProvider
-
-Mode = Literal["off", "console", "otlp"]
 
 _SECONDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 _TOKENS = (0, 16, 64, 256, 1024, 4096, 16384, 65536, 262144)
@@ -23,16 +22,16 @@ class ExporterMissingError(RuntimeError):
     """The exporter that was asked for is not installed."""
 
 
-def configure(mode: Mode = "off") -> None:
-    """Set up providers for `console` or `otlp` (which reads the `OTEL_*` variables).
+def configure(mode: TelemetryMode = TelemetryMode.OFF) -> None:
+    """Set up providers for CONSOLE or OTLP (which reads the `OTEL_*` variables).
 
-    With `off`, providers that something else in the process has set up are used; where there are none, nothing is
+    With OFF, providers that something else in the process has set up are used; where there are none, nothing is
     imported from the SDK and all of this package costs nothing.
     """
-    if mode == "off":
+    if mode is TelemetryMode.OFF:
         _use_foreign_providers()
         return
-    spans, metrics = _console_exporters() if mode == "console" else _otlp_exporters()
+    spans, metrics = _console_exporters() if mode is TelemetryMode.CONSOLE else _otlp_exporters()
     activate(*_providers(spans, metrics))
 
 

@@ -18,12 +18,12 @@ REQUEST_ID = "6f1c2a00-6f1c-4a00-8f1c-6f1c2a006f1c"
 @pytest.fixture
 def valid() -> context_pb2.AssembleContextRequest:
     return context_pb2.AssembleContextRequest(
-        session={"tenant_id": "acme", "user_id": "u-1", "session_id": "s-1"},
-        turn={
-            "turn_id": "t-1",
-            "role": "ROLE_USER",
-            "contents": [{"text": "what about their credit terms?"}],
-        },
+        session=SESSION,
+        turn=types_pb2.Turn(
+            turn_id="t-1",
+            role=types_pb2.ROLE_USER,
+            contents=[types_pb2.Content(text="what about their credit terms?")],
+        ),
         time_zone="Europe/Berlin",
         request_id=REQUEST_ID,
     )

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Any
 
 import grpc
@@ -14,6 +15,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import StatusCode
 
 from gateway import telemetry
+from gateway.config import TelemetryMode
 from gateway.deadline import Deadline
 from gateway.errors import InvalidArgument, Reason, Unavailable
 from gateway.server.call import Call, Method
@@ -86,8 +88,6 @@ class Context:
 
 
 async def run(error: BaseException | None, metadata: tuple[tuple[str, str], ...] = ()) -> Call:
-    from datetime import UTC, datetime
-
     method = Method("muniment.v1.ContextService", "AssembleContext", context_pb2.AssembleContextRequest, 1024)
     context: Any = Context(metadata)
     now = datetime(2026, 11, 29, tzinfo=UTC)
@@ -223,10 +223,10 @@ def test_a_missing_exporter_is_named_with_the_way_to_install_it(monkeypatch):
 
     monkeypatch.setattr("gateway.telemetry.setup.import_module", missing)
     with pytest.raises(telemetry.ExporterMissingError, match=r"pip install 'muniment\[otel\]'"):
-        telemetry.configure("otlp")
+        telemetry.configure(TelemetryMode.OTLP)
     assert not telemetry.enabled()
 
 
 def test_off_stays_off_where_the_process_has_no_provider():
-    telemetry.configure("off")
+    telemetry.configure(TelemetryMode.OFF)
     assert not telemetry.enabled()
