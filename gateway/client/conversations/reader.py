@@ -20,6 +20,7 @@ from muniment.v1.types_pb2 import Role, Turn
 
 MAX_WAIT = timedelta(seconds=60)
 _TURN_STEP = timedelta(minutes=1)
+_ARCHIVE_TYPES = ("conversation", "session", "turn")
 _TYPES = ("conversation", "prefix", "fact", "session", "turn", "material", "wait")
 
 
@@ -34,6 +35,17 @@ def parse_conversation(data: bytes, file: str, folder: Path, now: datetime) -> C
     for number, values in json_lines(data, file):
         reader.line(number, values)
     return reader.finish()
+
+
+def read_archive(path: Path, now: datetime) -> tuple[PastSession, ...]:
+    """Past sessions alone: lines of type `session` and `turn`, and perhaps one of type `conversation` before them.
+
+    Errors as for a conversation.
+    """
+    reader = _Reader(str(path), path.parent, now)
+    for number, values in json_lines(path.read_bytes(), str(path)):
+        reader.archive_line(number, values)
+    return reader.finish_archive()
 
 
 @dataclass(slots=True)
@@ -80,6 +92,26 @@ class _Reader:
         }[kind]
         read(fields)
         fields.finish()
+
+    def archive_line(self, number: int, values: dict[str, object]) -> None:
+        """Take in one line of an archive."""
+        self._line = number
+        fields = Fields(values, self._file, number, self._now)
+        kind = fields.choice("type", _ARCHIVE_TYPES)
+        if kind == "conversation":
+            self._conversation(fields)
+        elif kind == "session":
+            self._session(fields)
+        else:
+            self._turn(fields)
+        fields.finish()
+
+    def finish_archive(self) -> tuple[PastSession, ...]:
+        """All sessions of an archive."""
+        self._close_session(is_last=False)
+        if not self._sessions:
+            self._refuse(self._line or 1, "is the last and no session began: add a line of type `session`")
+        return tuple(_past(session) for session in self._sessions)
 
     def finish(self) -> Conversation:
         """The whole; refuses what can only be seen at the end."""

@@ -1,0 +1,1 @@
+"""The command line: the same API as every other client uses, for people and for scripts."""

@@ -1,0 +1,52 @@
+"""The `muniment` command: all its parts under one name."""
+
+from typing import Annotated
+
+import typer
+
+from gateway.cli.commands import facts, history, policy, prefix, prompts, server, traces
+from gateway.cli.exits import HELP
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from gateway.version import ENGINE_VERSION  # reading the metadata of packages takes its time
+
+        typer.echo(f"muniment {ENGINE_VERSION}")
+        raise typer.Exit
+
+
+app = typer.Typer(
+    name="muniment",
+    no_args_is_help=True,
+    # A traceback quotes what was read, and tells a user nothing.
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Prompts from memory, within a budget, in which every byte has a known origin.",
+    epilog=HELP,
+)
+
+
+@app.callback()
+def muniment(
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Show the release and exit.", is_eager=True, callback=_show_version),
+    ] = False,
+) -> None:
+    """Prompts from memory, within a budget, in which every byte has a known origin."""
+
+
+server.add_to(app)
+prompts.add_to(app)
+traces.add_to(app)
+app.add_typer(facts.app, name="facts")
+app.add_typer(history.app, name="history")
+app.add_typer(policy.app, name="policy")
+app.add_typer(prefix.app, name="prefix")
+
+
+def main() -> None:
+    """The entry point of the command."""
+    app()
