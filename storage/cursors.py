@@ -6,8 +6,13 @@ within what the caller may see anyway.
 
 import base64
 import binascii
+import re
+from typing import Final
 
 from storage.errors import InvalidCursor
+
+# More digits would not fit a 64-bit integer column, and the driver would say so in its own words.
+_NUMBER: Final = re.compile(rb"-?[0-9]{1,18}")
 
 
 def encode_position(position: int | str) -> str:
@@ -21,8 +26,7 @@ def decode_number(cursor: str, start: int) -> int:
     if not cursor:
         return start
     digits = _decode(cursor, b"n")
-    # The bound is that of a 64-bit integer column: a larger one would be an error of the driver.
-    if not digits.lstrip(b"-").isdigit() or len(digits) > 18:
+    if not _NUMBER.fullmatch(digits):
         raise InvalidCursor
     return int(digits)
 

@@ -1,9 +1,11 @@
 """Make the stored schema the one of this release: nothing to do, create it, or migrate it in a process of its own."""
 
+import os
 import sqlite3
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import quote
 
 from storage.errors import SchemaMismatch
 from storage.sql.revision import REVISION
@@ -21,7 +23,7 @@ def prepare_schema(connection: sqlite3.Connection, path: Path) -> None:
             f"the data is of schema {found}, this release knows {REVISION}; use a newer release"
         )
     else:
-        _migrate(path)
+        _migrate(connection, path)
 
 
 def stored_revision(connection: sqlite3.Connection) -> str | None:
@@ -48,10 +50,12 @@ def _create(connection: sqlite3.Connection) -> None:
     connection.execute("COMMIT")
 
 
-def _migrate(path: Path) -> None:
-    program = [sys.executable, "-m", "storage.sql.migrate", f"sqlite:///{path}"]
-    done = subprocess.run(program, capture_output=True, check=False)  # noqa: S603 - our own interpreter and module
-    if done.returncode:
+def _migrate(connection: sqlite3.Connection, path: Path) -> None:
+    program = [sys.executable, "-m", "storage.sql.migrate", f"sqlite:///{quote(str(path))}"]
+    # The other process finds our packages where this one found them.
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    done = subprocess.run(program, capture_output=True, check=False, env=environment)  # noqa: S603 - our own program
+    if done.returncode or stored_revision(connection) != REVISION:
         raise SchemaMismatch(
-            f"the stored schema could not be brought to {REVISION}; run {' '.join(program[1:3])}"
+            f"the stored schema could not be brought to {REVISION}; run python -m storage.sql.migrate to see why"
         )

@@ -85,6 +85,8 @@ async def test_the_log_does_not_grow_without_bound_under_writes_that_never_pause
         largest = 0
         for start in range(0, 6_000, 16):
             names = [f"x{number}" for number in range(start, start + 16)]
-            await asyncio.gather(*(storage.traces.append(trace(name, content="x" * 12_000)) for name in names))
+            await asyncio.gather(
+                *(storage.traces.append(trace(name, content="x" * 12_000)) for name in names)
+            )
             largest = max(largest, (tmp_path / "muniment.db-wal").stat().st_size)
         assert largest < 2 * MAX_PAGES * page

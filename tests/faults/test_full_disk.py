@@ -49,7 +49,9 @@ async def test_a_full_disk_amid_a_shared_commit_harms_no_state_in_memory(tmp_pat
         assert isinstance(results[-1], StorageFull)
         await storage.traces.append(trace("after"))
         chain = await storage.traces.chain("acme", 0, 10)
-        acknowledged = [f"s{index}" for index, result in enumerate(results[:3]) if not isinstance(result, Exception)]
+        acknowledged = [
+            f"s{index}" for index, result in enumerate(results[:3]) if not isinstance(result, Exception)
+        ]
         assert [item.trace_id for item in chain] == ["x0", *acknowledged, "after"]
         assert verify(chain) is None
 

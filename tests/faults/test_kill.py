@@ -42,7 +42,9 @@ def target() -> Iterator[subprocess.Popen[str]]:
         process.stdin.close()
 
 
-def kill_amid_writes(process: subprocess.Popen[str], folder: Path, cycle: int, chance: random.Random) -> list[str]:
+def kill_amid_writes(
+    process: subprocess.Popen[str], folder: Path, cycle: int, chance: random.Random
+) -> list[str]:
     """Have a writer write for a while, kill it; gives what it said was acknowledged."""
     stdin, stdout = _pipes(process)
     stdin.write(f"{folder} {cycle}\n")
