@@ -1,6 +1,6 @@
 """What annotations cannot say: JSON texts, time zones and instants inside a message, by plans made once per type."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -33,7 +33,9 @@ class _Plan:
 
 def content_violations(message: Message) -> list[FieldViolation]:
     """All violations in the message and below it."""
-    return [FieldViolation(path, text) for path, text in _run(_plan(message.DESCRIPTOR), message, "")]
+    found: list[FieldViolation] = []
+    _run(_plan(message.DESCRIPTOR), message, "", found)
+    return found
 
 
 def holds_nul(message: Message) -> bool:
@@ -50,20 +52,21 @@ def _has_nul(descriptor: FieldDescriptor, value: Any) -> bool:
     return descriptor.type == FieldDescriptor.TYPE_STRING and any("\x00" in item for item in values)
 
 
-def _run(plan: _Plan, message: Message, prefix: str) -> Iterator[tuple[str, str]]:
+def _run(plan: _Plan, message: Message, prefix: str, found: list[FieldViolation]) -> None:
+    """Add the violations of the message and below it to `found`."""
     for name, check in plan.checks:
         text = check(getattr(message, name))
         if text:
-            yield prefix + name, text
+            found.append(FieldViolation(prefix + name, text))
     for name, check in plan.present:
         if message.HasField(name) and (text := check(getattr(message, name))):
-            yield prefix + name, text
+            found.append(FieldViolation(prefix + name, text))
     for name, repeated, below in plan.messages:
         if repeated:
             for index, item in enumerate(getattr(message, name)):
-                yield from _run(below, item, f"{prefix}{name}[{index}].")
+                _run(below, item, f"{prefix}{name}[{index}].", found)
         elif message.HasField(name):
-            yield from _run(below, getattr(message, name), f"{prefix}{name}.")
+            _run(below, getattr(message, name), f"{prefix}{name}.", found)
 
 
 @cache

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import grpc
+import protovalidate
 import pytest
 
 from gateway.server.call import Call, Handler, Method
@@ -152,13 +153,22 @@ def test_only_imports_may_be_larger_than_one_mebibyte():
     assert seen == {"ImportHistory": MAX_IMPORT_BYTES, "SearchHistory": MAX_REQUEST_BYTES}
 
 
-async def test_the_whole_pipeline_costs_under_sixty_microseconds_a_call():
-    enter, body, context = entrance(Pipeline(standard_middlewares(Limits(4))), Servicer()), valid_body(), None
-    best = 1.0
+async def test_the_whole_pipeline_costs_less_than_four_times_the_validation_that_it_holds():
+    """Measured on a quiet machine: 40 us a call, of which the validator takes 17. A ratio holds on any machine."""
+    enter, body, context = (
+        entrance(Pipeline(standard_middlewares(Limits(4))), Servicer()),
+        valid_body(),
+        TransportContext(2.0),
+    )
+    request = context_pb2.AssembleContextRequest.FromString(body)
+    validator = protovalidate.Validator()
+    whole = validating = 1.0
     for _ in range(40):
-        context = TransportContext(2.0)
-        started = time.perf_counter()
+        started = time.thread_time()
         for _ in range(50):
             await enter(body, context)
-        best = min(best, (time.perf_counter() - started) / 50)
-    assert best < 60e-6
+        entered = time.thread_time()
+        for _ in range(50):
+            validator.collect_violations(request)
+        whole, validating = min(whole, entered - started), min(validating, time.thread_time() - entered)
+    assert whole < 4 * validating
