@@ -6,16 +6,16 @@ then and by the arithmetic that ranked it."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from assemblers.assembly import CandidateBlock, SourceKind
+from assemblers.assembly import SourceKind
 from assemblers.ranking import analyze, query_terms
 from assemblers.records import Excerpt, Fact, FactState, Reason, SectionKind, Subject
 from assemblers.trace.archive_then import ArchiveThen
 from assemblers.trace.candidates import Candidate, candidate, find_block, find_row, numbers, with_refs
-from assemblers.trace.findings import Absence, Finding, degraded, present, section_missing
+from assemblers.trace.findings import Absence, Finding, SectionGone, degraded, present, section_missing
 from assemblers.trace.record import TraceContent, TraceRecord
 from assemblers.trace.remedies import Remedy, excerpt_remedy, fact_remedy
 from assemblers.trace.replay import Surroundings
@@ -52,23 +52,23 @@ class MissedText:
     text: str
 
 
+_NOT_GATHERED: Final = "It was on record, and not in what was gathered for this prompt: ask again."
+
 Missed = MissedFact | MissedKey | MissedExcerpt | MissedText
 
 
-@dataclass(frozen=True, slots=True)
 class Trace:
     """Both sides of a trace, with what it names. `surroundings` hold all facts and excerpts of the user,
-    deleted facts with their state, those written after the trace too."""
+    deleted facts with their state, and those written after the trace too."""
 
-    record: TraceRecord
-    content: TraceContent
-    surroundings: Surroundings
-    archive: ArchiveThen = field(init=False)
-    blocks: tuple[CandidateBlock, ...] = field(init=False)
+    def __init__(self, record: TraceRecord, content: TraceContent, surroundings: Surroundings) -> None:
+        self.record, self.content, self.surroundings = record, content, surroundings
+        self.archive = ArchiveThen(record, content, surroundings)
+        self.blocks = with_refs(record, content)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "archive", ArchiveThen(self.record, self.content, self.surroundings))
-        object.__setattr__(self, "blocks", with_refs(self.record, self.content))
+    def section_gone(self, kind: SectionKind) -> SectionGone | None:
+        """Why a whole section was missing; None where it was not."""
+        return section_missing(kind, self.surroundings.policy) or degraded(kind, self.content)
 
 
 def explain_absence(trace: Trace, missed: Missed) -> tuple[Absence, ...]:
@@ -124,21 +124,25 @@ def _written_later(fact: Fact, text: str, trace: Trace) -> Absence:
 
 
 def _fact_not_considered(fact: Fact, text: str, trace: Trace) -> Absence:
-    item_id = f"fact/{fact.no}"
-    missing = section_missing(SectionKind.FACTS, trace.surroundings.policy) or degraded(
-        SectionKind.FACTS, trace.content
-    )
-    if missing is not None:
-        return Absence(Finding.NOT_CONSIDERED, item_id, text, *missing)
-    if fact.state is FactState.DELETED:
-        remedy = "It was deleted for good: record it anew if it still holds."
-        return Absence(Finding.NOT_CONSIDERED, item_id, "", Reason.ERASED, "", remedy)
-    if fact.state is FactState.INVALIDATED:
+    item_id, gone = f"fact/{fact.no}", trace.section_gone(SectionKind.FACTS)
+    if gone is not None:
+        return Absence(Finding.NOT_CONSIDERED, item_id, text, *gone)
+    return Absence(Finding.NOT_CONSIDERED, item_id, text, *_retired(fact, trace))
+
+
+def _retired(fact: Fact, trace: Trace) -> SectionGone:
+    """Why a fact of an older date was no candidate: of each key only the latest values are gathered."""
+    newer = trace.surroundings.facts.get(fact.superseded_by)
+    if fact.state is FactState.SUPERSEDED and (newer is None or newer.write_time <= trace.record.now):
+        place = f"A newer value of {fact.key} had taken its place (fact/{fact.superseded_by})"
+        return Reason.SUPERSEDED, "", f"{place}: correct that one."
+    invalidated = fact.invalidated_time
+    if fact.state is FactState.INVALIDATED and (invalidated is None or invalidated <= trace.record.now):
         why = fact.invalidation_reason or "no reason given"
-        remedy = f"It was invalidated ({why}): record it anew from its source."
-        return Absence(Finding.NOT_CONSIDERED, item_id, text, Reason.INVALIDATED, "", remedy)
-    remedy = f"A newer value of {fact.key} had taken its place (fact/{fact.superseded_by}): correct that one."
-    return Absence(Finding.NOT_CONSIDERED, item_id, text, Reason.SUPERSEDED, "", remedy)
+        return Reason.INVALIDATED, "", f"It was invalidated ({why}): record it anew from its source."
+    if fact.state is FactState.DELETED:
+        return Reason.ERASED, "", "It was deleted for good: record it anew if it still holds."
+    return None, "", _NOT_GATHERED
 
 
 def _excerpt(trace: Trace, no: int) -> Absence:
@@ -158,11 +162,11 @@ def _excerpt(trace: Trace, no: int) -> Absence:
 
 def _excerpt_not_considered(excerpt: Excerpt, trace: Trace) -> Absence:
     item_id, history = f"excerpt/{excerpt.no}", trace.record.history
-    missing = section_missing(SectionKind.HISTORY, trace.surroundings.policy) or degraded(
-        SectionKind.HISTORY, trace.content
-    )
-    if missing is not None:
-        return Absence(Finding.NOT_CONSIDERED, item_id, excerpt.text, *missing)
+    gone = trace.section_gone(SectionKind.HISTORY)
+    if gone is None and history is None:
+        gone = None, "", _NOT_GATHERED
+    if gone is not None:
+        return Absence(Finding.NOT_CONSIDERED, item_id, excerpt.text, *gone)
     if history is not None and excerpt.no >= history.archive_end_no:
         remedy = "It was archived after this prompt: later prompts may have it."
         figures = {"number": str(excerpt.no), "archive_end_number": str(history.archive_end_no)}

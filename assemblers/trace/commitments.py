@@ -1,8 +1,8 @@
 """How a trace is tied to what it must not contain: salted commitments, keyed pseudonyms, digests of evidence.
 
-An unsalted hash of a fact or an id is guessed in microseconds. So each commitment has its own random salt, which
-lies with the content and goes with it, and ids enter a record only keyed by the user's random pseudonym.
-"""
+An unsalted hash of a fact or an id is guessed in microseconds. So each commitment has its own random salt,
+which lies with the content and goes with it, and ids enter a record only keyed by the user's random
+pseudonym. """
 
 from __future__ import annotations
 
@@ -49,7 +49,8 @@ def evidence_digest(commitments: Iterable[bytes]) -> bytes:
 def evidence(
     blocks: Sequence[CandidateBlock], facts: Mapping[int, bytes], excerpts: Mapping[int, bytes]
 ) -> bytes:
-    """The digest over the commitments of the candidates among facts and excerpts, by their numbers, in byte order.
+    """The digest over the commitments of the candidates among facts and excerpts, by their numbers, in byte
+    order.
 
     Raises `KeyError` with the number of a candidate that has no commitment here.
     """

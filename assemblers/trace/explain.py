@@ -126,7 +126,8 @@ def _text(part: Part, span: Span) -> str:
 
 
 def _candidate(found: tuple[CandidateBlock, int] | None, item_id: str, runs: Sequence[_Run]) -> Candidate:
-    """The item's recorded fate; for what is no candidate (headings, dates, labels), that its section brought it."""
+    """The item's recorded fate; for what is no candidate (headings, dates, labels), that its section brought
+    it."""
     if found is not None:
         chosen = candidate(*found)
         if not chosen.is_in:

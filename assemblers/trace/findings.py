@@ -11,6 +11,9 @@ from assemblers.records import Reason, SectionKind, SectionStatus
 from assemblers.trace.candidates import Candidate
 from assemblers.trace.record import TraceContent
 
+SectionGone = tuple[Reason | None, str, str]
+"""Why something was not considered at all: reason, policy field, remedy."""
+
 _MISSING = (SectionStatus.UNAVAILABLE, SectionStatus.EMPTY)
 
 
@@ -47,14 +50,14 @@ def present(found: Candidate, text: str) -> Absence:
     return Absence(Finding.PRESENT, found.item_id, text, found.reason, found.policy_field, remedy, {}, found)
 
 
-def section_missing(kind: SectionKind, policy: PolicyRevision) -> tuple[Reason | None, str, str] | None:
+def section_missing(kind: SectionKind, policy: PolicyRevision) -> SectionGone | None:
     """Reason, policy field and remedy where the policy has no such section; else None."""
     if policy.policy.section(kind) is not None:
         return None
     return None, "sections", f"The policy {policy.policy.policy_id} has no {kind} section: add one."
 
 
-def degraded(kind: SectionKind, content: TraceContent) -> tuple[Reason | None, str, str] | None:
+def degraded(kind: SectionKind, content: TraceContent) -> SectionGone | None:
     """Reason, policy field and remedy where the section's material was late or not to be had; else None."""
     for item in content.degradations:
         if item.section is kind and item.status in _MISSING:

@@ -224,6 +224,23 @@ def test_an_old_fact_that_was_no_candidate(state: FactState, reason: Reason, rem
     assert (found.finding, found.reason, found.remedy) == (Finding.NOT_CONSIDERED, reason, remedy)
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"state": FactState.SUPERSEDED, "superseded_by": 13},
+        {"state": FactState.INVALIDATED, "invalidated_time": NOW + DAY},
+    ],
+)
+def test_a_fact_that_was_current_and_was_not_gathered_is_not_said_to_be_retired(changes: dict[str, object]):
+    """It was written in the moment between gathering and the instant of the prompt, and changed later."""
+    overlooked = fact(12, "tone", "formal", write_time=NOW, **changes)
+    newer = fact(13, "tone", "terse", write_time=NOW + DAY)
+    found = why_not(MissedFact(12), facts=with_facts(overlooked, newer))
+    assert (found.finding, found.reason) == (Finding.NOT_CONSIDERED, None)
+    assert found.remedy == "It was on record, and not in what was gathered for this prompt: ask again."
+
+
 def test_a_section_that_the_policy_does_not_have():
     revision = policy()
     bare = replace(
