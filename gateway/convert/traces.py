@@ -93,11 +93,15 @@ def candidate_to(item: Candidate, sources: Sources) -> trace_pb2.Candidate:
         policy_field=item.policy_field,
         tokens=item.tokens,
     )
-    for leg, score in item.scores.items():
+    for leg, score in sorted(item.scores.items(), key=_total_first):
         message.scores.add(name=leg, value=score / MILLION)
     if item.location is not None:
         message.location.CopyFrom(location_to(item.location))
     return message
+
+
+def _total_first(score: tuple[str, int]) -> tuple[bool, str]:
+    return score[0] != "total", score[0]
 
 
 def location_to(place: Location) -> trace_pb2.Location:
@@ -110,8 +114,12 @@ def location_to(place: Location) -> trace_pb2.Location:
 def explanation_to(explained: ExplainedItem) -> trace_pb2.ExplainItemResponse:
     """Why an item is there."""
     explanation, sources = explained.explanation, Sources(explained.trace)
+    chosen = candidate_to(explanation.candidate, sources)
+    if explanation.locations and not chosen.HasField("location"):
+        # The columns do not say where a tool is; the prompt does.
+        chosen.location.CopyFrom(location_to(explanation.locations[0]))
     return trace_pb2.ExplainItemResponse(
-        candidate=candidate_to(explanation.candidate, sources),
+        candidate=chosen,
         text=explanation.text,
         steps=[_step_to(step) for step in explanation.steps],
         won_over=[candidate_to(other, sources) for other in explanation.won_over],

@@ -114,10 +114,10 @@ class TraceReader:
 async def _wanted(archives: ArchiveStore, user: UserRef, item_id: str) -> list[str]:
     """The candidates that tell of an item. A date line is there with any excerpt of its session."""
     kind, _, ref = item_id.partition("/")
-    if kind == "policy":
+    if kind in ("policy", "today"):
         raise InvalidArgument.of(
             "item_id",
-            "is a text of the policy, which is no user's: list the prompts of the policy with ListTraces",
+            "is a text of the policy, which is no user's: list the prompts made with it by ListTraces.policy",
         )
     if kind != "archived-session":
         return [item_id]

@@ -1,5 +1,7 @@
 """Traces: appended once, chained, never changed, and the turn answered once."""
 
+from dataclasses import replace
+
 from assemblers.records import SessionRef
 from storage.conformance.samples import ALL, NOW, OTHER, SESSION, USER, later, receipt, refused, trace, turn
 from storage.errors import AlreadyExists, NotFound
@@ -120,6 +122,16 @@ class TraceSuite:
         for selector, trace_ids in expected:
             found = (await storage.traces.list("acme", selector, ALL)).items
             assert [stored.trace_id for stored in found] == trace_ids, selector
+
+    async def test_the_name_of_a_policy_selects_all_its_revisions_and_no_neighbours(
+        self, storage: Storage
+    ) -> None:
+        names = ("p/desk/revisions/a", "p/desk/revisions/b", "p/desk-2/revisions/a", "p/desk0", "p/des")
+        for index, name in enumerate(names):
+            await storage.traces.append(replace(trace(f"x{index}", turn_id=f"t{index}"), policy=name))
+        for policy, trace_ids in (("p/desk", ["x1", "x0"]), (names[1], ["x1"]), ("p/des", ["x4"])):
+            found = (await storage.traces.list("acme", TraceSelector(policy=policy), ALL)).items
+            assert [stored.trace_id for stored in found] == trace_ids, policy
 
     async def test_pages_go_on_where_they_stopped_though_new_traces_come(self, storage: Storage) -> None:
         for index in range(5):

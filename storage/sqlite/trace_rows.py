@@ -10,6 +10,9 @@ from storage.sql.columns import from_micros, to_micros
 COLUMNS: Final = """sequence, trace_id, user_id, session_id, turn_id, policy, create_time, previous_hash,
     record_hash, record, content"""
 
+# A revision by its own name, or any revision below a policy's: "0" is what follows "/" in the order of bytes.
+_OF_POLICY: Final = "(policy = ? OR (policy >= ? AND policy < ?))"
+
 
 def reader_of(tenant_id: str) -> Callable[..., StoredTrace]:
     """What turns a row of `COLUMNS` into a trace of this tenant."""
@@ -48,9 +51,13 @@ def conditions(tenant_id: str, selector: TraceSelector) -> tuple[str, list[str |
         "user_id = ?": selector.user_id,
         "session_id = ?": selector.session_id,
         "turn_id = ?": selector.turn_id,
-        "policy = ?": selector.policy,
         "create_time >= ?": None if created_from is None else to_micros(created_from),
         "create_time < ?": None if created_until is None else to_micros(created_until),
     }
     chosen = {clause: value for clause, value in wanted.items() if value is not None}
-    return " AND ".join(("tenant_id = ?", *chosen)), [tenant_id, *chosen.values()]
+    clauses = ["tenant_id = ?", *chosen]
+    arguments: list[str | int | bytes | None] = [tenant_id, *chosen.values()]
+    if selector.policy is not None:
+        clauses.append(_OF_POLICY)
+        arguments += [selector.policy, f"{selector.policy}/revisions/", f"{selector.policy}/revisions0"]
+    return " AND ".join(clauses), arguments
