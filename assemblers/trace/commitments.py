@@ -2,7 +2,7 @@
 
 An unsalted hash of a fact or an id is guessed in microseconds. So each commitment has its own random salt,
 which lies with the content and goes with it, and ids enter a record only keyed by the user's random
-pseudonym. """
+pseudonym."""
 
 from __future__ import annotations
 

@@ -185,7 +185,7 @@ def _read_filter(node: Node) -> Filter:
 
 
 def _read_sections(node: Node) -> dict[SectionKind, str]:
-    return {Node(name, item.path).member(SectionKind): item.text() for name, item in node.pairs()}
+    return {Node(name, name, node).member(SectionKind): item.text() for name, item in node.pairs()}
 
 
 def _read_degradation(node: Node) -> Degradation:

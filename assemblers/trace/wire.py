@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import Enum
 from typing import Final, TypeVar
@@ -42,20 +41,32 @@ def quoted_list(texts: Iterable[str]) -> str:
     return f"[{','.join(map(quoted, texts))}]"
 
 
-@dataclass(frozen=True, slots=True)
 class Node:
-    """A parsed JSON value and where it stands; a wrong type raises `MalformedTrace` with the place."""
+    """A parsed JSON value and where it stands; a wrong type raises `MalformedTrace` with the place.
 
-    value: object
-    path: str
+    Places are put into words only then: a record has hundreds of values.
+    """
+
+    __slots__ = ("_key", "_parent", "value")
+
+    def __init__(self, value: object, key: str | int, parent: Node | None = None) -> None:
+        self.value = value
+        self._key = key
+        self._parent = parent
+
+    @property
+    def path(self) -> str:
+        """The place, such as `header.blocks.0`."""
+        return str(self._key) if self._parent is None else f"{self._parent.path}.{self._key}"
 
     def __getitem__(self, key: str | int) -> Node:
-        path = f"{self.path}.{key}"
-        if isinstance(self.value, dict) and key in self.value:
-            return Node(self.value[key], path)
-        if isinstance(self.value, list) and isinstance(key, int) and key < len(self.value):
-            return Node(self.value[key], path)
-        raise MalformedTrace(f"{path} is missing")
+        value = self.value
+        if isinstance(value, list):
+            if isinstance(key, int) and key < len(value):
+                return Node(value[key], key, self)
+        elif isinstance(value, dict) and key in value:
+            return Node(value[key], key, self)
+        raise MalformedTrace(f"{self.path}.{key} is missing")
 
     def text(self) -> str:
         if not isinstance(self.value, str):
@@ -93,7 +104,7 @@ class Node:
     def items(self) -> list[Node]:
         if not isinstance(self.value, list):
             raise self._is_not("a list")
-        return [Node(item, f"{self.path}.{i}") for i, item in enumerate(self.value)]
+        return [Node(item, i, self) for i, item in enumerate(self.value)]
 
     def texts(self) -> tuple[str, ...]:
         return tuple(item.text() for item in self.items())
@@ -101,7 +112,7 @@ class Node:
     def pairs(self) -> list[tuple[str, Node]]:
         if not isinstance(self.value, dict):
             raise self._is_not("an object")
-        return [(key, Node(item, f"{self.path}.{key}")) for key, item in self.value.items()]
+        return [(key, Node(item, key, self)) for key, item in self.value.items()]
 
     def optional(self) -> Node | None:
         """None for null."""
