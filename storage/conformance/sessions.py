@@ -17,7 +17,10 @@ class SessionCacheSuite:
         for revision in range(3):
             slots = Slots(answer_format=f"f{revision}")
             assert await sessions.put(SESSION, slots, revision, NOW, 60)
-            assert await sessions.get(SESSION, NOW) == SessionState(slots, revision + 1)
+            state = await sessions.get(SESSION, NOW)
+            assert state == SessionState(slots, revision + 1)
+            assert state is not None
+            assert state.expire_time == later(minutes=1)
 
     async def test_an_expired_session_is_gone_without_a_sweeper(self, sessions: SessionCache) -> None:
         await sessions.put(SESSION, Slots(answer_format="f"), 0, NOW, 1)

@@ -16,7 +16,7 @@ class MemorySessions:
 
     def __init__(self, max_sessions: int = MAX_SESSIONS) -> None:
         self._max_sessions = max_sessions
-        self._sessions: OrderedDict[bytes, tuple[SessionState, datetime]] = OrderedDict()
+        self._sessions: OrderedDict[bytes, SessionState] = OrderedDict()
 
     async def get(self, session: SessionRef, now: datetime) -> SessionState | None:
         """The session's state unless it has expired."""
@@ -31,7 +31,7 @@ class MemorySessions:
         if (current.revision if current else 0) != expected_revision:
             return False
         expires = now + timedelta(seconds=ttl_seconds)
-        self._sessions[key] = SessionState(slots, expected_revision + 1, expires), expires
+        self._sessions[key] = SessionState(slots, expected_revision + 1, expires)
         self._sessions.move_to_end(key)
         if len(self._sessions) > self._max_sessions:
             self._sessions.popitem(last=False)
@@ -42,11 +42,8 @@ class MemorySessions:
         self._sessions.pop(session_key("slots", session), None)
 
     def _alive(self, key: bytes, now: datetime) -> SessionState | None:
-        entry = self._sessions.get(key)
-        if entry is None:
-            return None
-        state, expires = entry
-        if expires <= now:
+        state = self._sessions.get(key)
+        if state is not None and state.expire_time is not None and state.expire_time <= now:
             del self._sessions[key]
             return None
         return state
