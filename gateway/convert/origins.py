@@ -1,4 +1,4 @@
-"""Origins of items on the wire. A span's source is kept as a message by the record's identity: most live for long."""
+"""Origins of items on the wire."""
 
 from datetime import datetime
 
@@ -6,25 +6,11 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from assemblers.assembly import Source, SourceKind
 from assemblers.records import UserRef
-from gateway.convert.identity_map import IdentityMap
 from gateway.names import user_name
 from muniment.v1 import types_pb2
 
-KEPT_SOURCES = 65_536
-
 _FIELDS = {kind: kind.value.lower() for kind in SourceKind}
 _NUMBERED = {SourceKind.FACT: "/facts/", SourceKind.EXCERPT: "/excerpts/"}
-
-
-class Origins:
-    """Turns sources into messages. One instance serves all users: a source record belongs to one of them."""
-
-    def __init__(self) -> None:
-        self._kept: IdentityMap[Source, types_pb2.SourceRef] = IdentityMap(KEPT_SOURCES)
-
-    def kept(self, source: Source, user: UserRef) -> types_pb2.SourceRef:
-        """The message of a source that will probably be asked for again."""
-        return self._kept.get(source, lambda s: source_to(s, user))
 
 
 def source_to(source: Source, user: UserRef) -> types_pb2.SourceRef:

@@ -12,13 +12,12 @@ from assemblers.assembly import (
     Rendered,
     RenderedPart,
     SectionReport,
-    Span,
 )
-from assemblers.records import Degradation, PrefixRevision, Reason, SectionKind, UserRef
+from assemblers.records import Degradation, PrefixRevision, Reason, SectionKind, Text, UserRef
 from assemblers.tokens import Exactness
 from gateway.convert.enums import ROLE_TO, SECTION_TO, STATUS_TO
 from gateway.convert.identity_map import IdentityMap
-from gateway.convert.origins import Origins
+from gateway.convert.spans import SpanWriter
 from gateway.convert.types import content_to
 from muniment.v1 import prompt_pb2, types_pb2
 
@@ -43,7 +42,7 @@ class PromptWriter:
     """Writes prompts. Parts that the core keeps between calls are encoded once and merged as bytes."""
 
     def __init__(self) -> None:
-        self._origins = Origins()
+        self._spans = SpanWriter()
         self._parts: IdentityMap[Part, bytes] = IdentityMap(KEPT_PARTS)
         self._tools: IdentityMap[PrefixRevision, bytes] = IdentityMap(KEPT_PARTS)
 
@@ -69,23 +68,21 @@ class PromptWriter:
                 encoded = self._parts.get(part, lambda p: self._part(p, user).SerializeToString())
                 target.parts.add().MergeFromString(encoded)
             else:
-                target.parts.append(self._part(part, user))
+                self._write_part(target.parts.add(), part, user)
 
     def _part(self, part: Part, user: UserRef) -> prompt_pb2.Part:
-        return prompt_pb2.Part(
-            section=SECTION_TO[part.section],
-            content=content_to(part.content),
-            spans=[self._span(span, user) for span in part.spans],
-            token_count=part.tokens,
-        )
+        message = prompt_pb2.Part()
+        self._write_part(message, part, user)
+        return message
 
-    def _span(self, span: Span, user: UserRef) -> types_pb2.Span:
-        return types_pb2.Span(
-            offset=span.offset,
-            length=span.length,
-            item_id=span.item_id,
-            source=self._origins.kept(span.source, user),
-        )
+    def _write_part(self, target: prompt_pb2.Part, part: Part, user: UserRef) -> None:
+        target.section = SECTION_TO[part.section]
+        target.token_count = part.tokens
+        if isinstance(part.content, Text):
+            target.content.text = part.content.text
+        else:
+            target.content.CopyFrom(content_to(part.content))
+        self._spans.write(target, part.spans, user)
 
     def _write_tools(self, message: prompt_pb2.Prompt, assembly: Assembly) -> None:
         prefix = assembly.prompt.prefix
