@@ -1,5 +1,7 @@
 """The `muniment` command: all its parts under one name."""
 
+import io
+import sys
 from typing import Annotated
 
 import typer
@@ -49,4 +51,8 @@ app.add_typer(prefix.app, name="prefix")
 
 def main() -> None:
     """The entry point of the command."""
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that cannot show a character gets a mark in its place, and not a traceback.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
     app()

@@ -1,5 +1,6 @@
 """`facts`: what is remembered of a user."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -50,7 +51,7 @@ def record(connection: Connection, who: Who, claim: Claim, policy: str, dry_run:
         raise typer.Exit(ExitCode.INVALID)
 
 
-def _stored(results: "list[FactResult] | object") -> list[Fact]:
+def _stored(results: Iterable[FactResult]) -> list[Fact]:
     return [result.fact for result in results if result.HasField("fact")]
 
 

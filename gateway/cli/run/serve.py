@@ -8,14 +8,12 @@ from pydantic import ValidationError
 from gateway import app
 from gateway.cli.exits import ExitCode
 from gateway.cli.run.output import fail
+from gateway.cli.started import STARTED
 from gateway.config import AddressError, ListenAddress, Settings
 from gateway.logs import configure_logs
 from gateway.server.serve import run
 from gateway.server.server import AddressUnavailableError
 from storage.errors import StorageError
-
-STARTED = "muniment is serving on "
-"""How the line begins that says the port; what starts a gateway with port 0 reads it."""
 
 
 def serve(listen: str | None, data_dir: Path | None) -> None:

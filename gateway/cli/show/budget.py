@@ -19,7 +19,7 @@ _FIGURES = ("floor", "ceiling", "used", "in", "out")
 
 def budget_view(report: BudgetReport, candidates: Sequence[Candidate] = ()) -> RenderableType:
     """The table of the sections, and the total under it; candidates tell why items were left out."""
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
+    table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("section")
     for name in _FIGURES:
         table.add_column(name, justify="right")
@@ -32,8 +32,9 @@ def budget_view(report: BudgetReport, candidates: Sequence[Candidate] = ()) -> R
 
 def _why(section: SectionReport, candidates: Sequence[Candidate]) -> str:
     causes = _causes(c for c in candidates if c.section == section.section)
-    words = [status_name(section.status), *causes, visible(section.note)]
-    return "; ".join(word for word in words if word)
+    # What was cut says more than that something was.
+    words = [*causes] or [status_name(section.status)]
+    return "; ".join([*words, *filter(None, [visible(section.note)])])
 
 
 def _causes(candidates: Iterable[Candidate]) -> list[str]:

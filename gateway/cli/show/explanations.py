@@ -4,11 +4,12 @@ from collections.abc import Iterable
 
 from google.protobuf.timestamp_pb2 import Timestamp
 from rich.console import Group, RenderableType
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from gateway.cli.show.palette import reason_name, section_style, section_text
-from gateway.cli.show.visible import shortened, visible
+from gateway.cli.show.visible import short_name, shortened, visible
 from muniment.v1.trace_pb2 import (
     AbsenceExplanation,
     Candidate,
@@ -78,13 +79,17 @@ def _steps(steps: Iterable[DescentStep]) -> Table:
         kind = DescentStep.Kind.Name(step.kind).removeprefix("KIND_").lower().replace("_", " ")
         text = Text(visible(step.description))
         if step.actor:
-            text.append(f"  by {visible(step.actor)}", "dim")
+            text.append(f"  by {visible(_short(step.actor))}", "dim")
         if step.reference:
-            text.append(f"  → {visible(step.reference)}", "dim")
+            text.append(f"  → {visible(_short(step.reference))}", "dim")
         table.add_row(
             Text(instant(step.time) if step.HasField("time") else "", "dim"), Text(kind, "bold"), text
         )
     return table
+
+
+def _short(reference: str) -> str:
+    return short_name(reference) if reference.startswith(("tenants/", "policies/")) else reference
 
 
 def why_not_view(answer: ExplainAbsenceResponse) -> RenderableType:
@@ -94,7 +99,7 @@ def why_not_view(answer: ExplainAbsenceResponse) -> RenderableType:
     return Group(*(line for explanation in answer.explanations for line in _absence(explanation)))
 
 
-def _absence(explanation: AbsenceExplanation) -> Iterable[Text]:
+def _absence(explanation: AbsenceExplanation) -> Iterable[RenderableType]:
     item = explanation.item_id or "(no item)"
     title = Text.assemble((item, "bold"), f"  {_FINDINGS.get(explanation.finding, 'unknown')}")
     if explanation.reason:
@@ -103,11 +108,15 @@ def _absence(explanation: AbsenceExplanation) -> Iterable[Text]:
         title.append(f" ({explanation.policy_field})", "dim")
     yield title
     if explanation.text:
-        yield Text(f"  {shortened(explanation.text, 200)}", "dim")
+        yield _indented(Text(shortened(explanation.text, 200), "dim"))
     if explanation.figures:
-        yield Text("  " + ", ".join(f"{f.name} {visible(f.value)}" for f in explanation.figures), "dim")
+        yield _indented(Text(", ".join(f"{f.name} {visible(f.value)}" for f in explanation.figures), "dim"))
     if explanation.remedy:
-        yield Text(f"  → {visible(explanation.remedy)}")
+        yield _indented(Text(f"→ {visible(explanation.remedy)}"))
+
+
+def _indented(text: Text) -> Padding:
+    return Padding(text, (0, 0, 0, 2))
 
 
 def replay_view(answer: ReplayTraceResponse) -> RenderableType:

@@ -54,4 +54,5 @@ def legend() -> Text:
         text.append("■ ", style)
         text.append(f"{name.lower()}  ", style)
     text.append("policy's words", Style(italic=True, dim=True))
+    text.append("\nleft of each line: the item that it comes from", "dim")
     return text

@@ -99,12 +99,20 @@ def _parts(parts: list[Part]) -> Table:
     above = ""
     for part in parts:
         for line in lines_of(part_bytes(part), list(part.spans)):
-            items = ", ".join(dict.fromkeys(run.item_id for run in line))
+            items = _items(line)
             label = "" if items == above else shortened(items, GUTTER)
             style = section_style(part.section)
             grid.add_row(Text(label, style + _DIM), Text("│", style), _line(line, part))
             above = items
     return grid
+
+
+def _items(line: list[Run]) -> str:
+    """The items of a line; beside another one, a text of the policy is named by its last word."""
+    found = list(dict.fromkeys(run.item_id for run in line))
+    if len(found) > 1:
+        found = [item.rpartition(".")[2] if item.startswith("policy/") else item for item in found]
+    return " + ".join(found)
 
 
 def _line(line: list[Run], part: Part) -> Text:

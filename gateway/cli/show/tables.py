@@ -9,7 +9,7 @@ from rich.text import Text
 
 from gateway.cli.show.explanations import instant, outcome_name
 from gateway.cli.show.palette import section_text
-from gateway.cli.show.visible import shortened, visible
+from gateway.cli.show.visible import short_name, shortened, visible
 from muniment.v1.fact_pb2 import Fact, FactResult, FactState
 from muniment.v1.history_pb2 import ImportHistoryResponse, SearchHistoryResponse
 from muniment.v1.policy_service_pb2 import PolicyHead, PolicyRevision
@@ -21,19 +21,11 @@ _VALUE_CHARACTERS = 60
 
 def table(*columns: str) -> Table:
     """A plain table; the last column takes what is left."""
-    made = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
+    made = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     for name in columns[:-1]:
         made.add_column(name)
     made.add_column(columns[-1], overflow="fold", ratio=1)
     return made
-
-
-def short_name(name: str) -> str:
-    """The end of a resource name, a digest cut to 12 digits: `facts/12`, `support/revisions/3f2b…`."""
-    head, slash, last = name.rpartition("/")
-    if len(last) == 64:
-        return f"{head.rpartition('/revisions')[0].rpartition('/')[2]}@{last[:12]}"
-    return f"{head.rpartition('/')[2]}{slash}{last}"
 
 
 def value_text(fact: Fact) -> str:

@@ -3,6 +3,7 @@
 import unicodedata
 
 _HIDDEN = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
+_DIGEST_DIGITS = 64
 # Joins emoji such as a cook's; alone it changes nothing that could mislead.
 _ZERO_WIDTH_JOINER = "\u200d"
 
@@ -22,6 +23,14 @@ def _visible(character: str, keep_lines: bool) -> str:
     if character == _ZERO_WIDTH_JOINER or unicodedata.category(character) not in _HIDDEN:
         return character
     return f"\\u{{{ord(character):x}}}"
+
+
+def short_name(name: str) -> str:
+    """The end of a resource name, a digest cut to 12 digits: `facts/12`, `support@3f2b9c81d0aa`."""
+    head, slash, last = name.rpartition("/")
+    if len(last) == _DIGEST_DIGITS:
+        return f"{head.rpartition('/revisions')[0].rpartition('/')[2]}@{last[:12]}"
+    return f"{head.rpartition('/')[2]}{slash}{last}"
 
 
 def shortened(text: str, width: int) -> str:
