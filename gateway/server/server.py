@@ -28,7 +28,9 @@ from gateway.server.validation import assert_safe_protobuf, validation
 
 MAX_METADATA_BYTES = 8 << 10
 _POLL_SECONDS = 1.0
-_SETTLE_SECONDS = 0.2
+_STEP_SECONDS = 0.05
+_MOST_WAIT_FOR_PAUSE_SECONDS = 1.0
+_FLUSH_SECONDS = 0.2
 
 _log = structlog.stdlib.get_logger("muniment.server")
 
@@ -39,12 +41,16 @@ class AddressUnavailableError(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class ServerOptions:
-    """How to serve. `drain_seconds` is above the longest deadline, so that a drain fails no call."""
+    """How to serve. `drain_seconds` is above the longest deadline, so that a drain fails no call.
+
+    `under_way_seconds` is for how long calls are still taken once the server was told to stop.
+    """
 
     listen: ListenAddress
     max_concurrent_calls: int = 512
     drain_seconds: float = 12.0
     reuse_port: bool = False
+    under_way_seconds: float = 0.3
 
 
 class Server:
@@ -97,20 +103,33 @@ class Server:
         return port
 
     async def stop(self) -> None:
-        """Drain: take no new calls, finish those that run, then let go of the streams that only watch."""
+        """Drain: say that we go, finish what was begun, then refuse, and at last let go of the connections.
+
+        gRPC fails a call that has reached the process but not yet our code when it shuts down. So the calls that are
+        under way to us are still served for a moment, later ones are refused with a typed UNAVAILABLE, and gRPC is
+        shut down in a pause between calls.
+        """
         if self._server is None:
             return
         if self._poll is not None:
             self._poll.cancel()
         self.health.stop()
-        stopping = asyncio.create_task(self._server.stop(self._options.drain_seconds))
-        quiet = 0.0
-        while not stopping.done() and quiet < _SETTLE_SECONDS:
-            await asyncio.sleep(_SETTLE_SECONDS / 4)
-            quiet = 0.0 if self._limits.running else quiet + _SETTLE_SECONDS / 4
-        # A reflection stream that a client forgot to close would hold the drain to its end.
-        await self._server.stop(None)
-        await stopping
+        await asyncio.sleep(self._options.under_way_seconds)
+        self._limits.close()
+        await _until(lambda: self._limits.running == 0, self._options.drain_seconds)
+        await self._pause_between_calls()
+        # What is still open now only watches, such as a reflection stream that a client forgot to close.
+        await self._server.stop(_FLUSH_SECONDS)
+
+    async def _pause_between_calls(self) -> None:
+        before = -1
+
+        def nothing_came() -> bool:
+            nonlocal before
+            quiet, before = self._limits.arrived == before, self._limits.arrived
+            return quiet
+
+        await _until(nothing_came, _MOST_WAIT_FOR_PAUSE_SECONDS)
 
     async def _watch_readiness(self) -> None:
         while True:
@@ -136,6 +155,14 @@ class _Handlers(grpc.GenericRpcHandler):
     def service(self, handler_call_details: grpc.HandlerCallDetails) -> "RpcHandler | None":
         """The handler of the path, None for an unknown one."""
         return self._handlers.get(handler_call_details.method)
+
+
+async def _until(condition: Callable[[], bool], seconds: float) -> None:
+    """Wait until the condition holds, but no longer than that."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            while not condition():  # noqa: ASYNC110  a counter has no event, and this runs once per process
+                await asyncio.sleep(_STEP_SECONDS)
 
 
 def _channel_options(options: ServerOptions) -> list[tuple[str, int]]:

@@ -109,7 +109,7 @@ async def running() -> AsyncIterator[Running]:
         Service(context_pb2.DESCRIPTOR.services_by_name["ContextService"], servicer),
         Service(history_pb2.DESCRIPTOR.services_by_name["HistoryService"], HistoryServicer()),
     ]
-    options = ServerOptions(ListenAddress("127.0.0.1", 0), max_concurrent_calls=4)
+    options = ServerOptions(ListenAddress("127.0.0.1", 0), max_concurrent_calls=4, under_way_seconds=0.0)
     server = Server(options, services, ready)
     port = await server.start()
     async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:

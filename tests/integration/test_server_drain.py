@@ -4,6 +4,7 @@ import asyncio
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -90,3 +91,35 @@ async def test_a_drain_fails_no_running_call_of_up_to_eight_seconds(number, proc
         "draining",
         "stopped",
     ]
+
+
+@pytest.mark.timeout(40)
+async def test_under_load_no_call_begun_before_the_signal_fails_and_later_ones_are_told_why(
+    process: "subprocess.Popen[str]",
+):
+    assert process.stdout is not None
+    port = int(await asyncio.to_thread(process.stdout.readline))
+    ended: list[tuple[float, str]] = []
+    async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
+        stub = context_pb2_grpc.ContextServiceStub(channel)
+
+        async def call_on(milliseconds: int) -> None:
+            outcome = "OK"
+            while outcome == "OK":
+                begun = time.monotonic()
+                try:
+                    await stub.AssembleContext(wait_for(milliseconds), timeout=9)
+                except grpc.aio.AioRpcError as error:
+                    outcome = f"{error.code().name} {error.details()}"
+                ended.append((begun, outcome))
+
+        callers = [asyncio.create_task(call_on(ms)) for ms in (1, 1, 1, 5, 5, 20, 100, 300)]
+        await asyncio.sleep(0.5)
+        signalled = time.monotonic()
+        process.send_signal(signal.SIGTERM)
+        await asyncio.gather(*callers)
+    assert sum(begun < signalled for begun, _ in ended) > 50
+    assert {outcome for begun, outcome in ended if begun < signalled} == {"OK"}
+    refusals = {outcome for begun, outcome in ended if begun >= signalled} - {"OK"}
+    assert all(refusal.startswith("UNAVAILABLE the server is shutting down") for refusal in refusals)
+    assert await asyncio.to_thread(process.wait, 5) == 0

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from gateway.deadline import Deadline
-from gateway.errors import DeadlineExceeded, NotFound, PermissionDenied, ResourceExhausted
+from gateway.errors import DeadlineExceeded, NotFound, PermissionDenied, ResourceExhausted, Unavailable
 from gateway.identity import LOCAL, AccessRole, Principal
 from gateway.server.authentication import authentication
 from gateway.server.call import Call, Method
@@ -57,6 +57,27 @@ async def test_calls_over_the_limit_are_refused_at_once_with_a_retry_hint(method
     await asyncio.gather(*running)
     assert limits.running == 0
     assert await handler(make_call()) == b""
+
+
+async def test_once_closed_new_calls_are_refused_and_running_ones_are_finished(method, make_call):
+    release = asyncio.Event()
+
+    async def wait(_: Call) -> bytes:
+        await release.wait()
+        return b"finished"
+
+    limits = Limits(4)
+    handler = limits(method, wait)
+    running = asyncio.create_task(handler(make_call()))
+    await asyncio.sleep(0)
+    limits.close()
+    with pytest.raises(Unavailable) as refused:
+        await handler(make_call())
+    assert refused.value.reason == "SHUTTING_DOWN"
+    assert refused.value.retry_after > 0
+    assert (limits.running, limits.arrived) == (1, 2)
+    release.set()
+    assert await running == b"finished"
 
 
 async def test_a_failed_call_is_counted_out_again(method, make_call):
