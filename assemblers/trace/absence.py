@@ -92,7 +92,10 @@ def _key(trace: Trace, missed: MissedKey) -> tuple[Absence, ...]:
     if trace.surroundings.policy.policy.facts.key(missed.key) is not None:
         remedy, policy_field = f"No fact of key {missed.key} is on record: record one.", ""
     else:
-        remedy = f"No fact of key {missed.key} is on record, and the policy admits none: add the key to the allowlist."
+        remedy = (
+            f"No fact of key {missed.key} is on record, and the policy admits none:"
+            " add the key to the allowlist."
+        )
         policy_field = "facts.allowlist"
     return (Absence(Finding.NOT_ON_RECORD, "", "", None, policy_field, remedy),)
 

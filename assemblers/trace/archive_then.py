@@ -64,8 +64,9 @@ class ArchiveThen:
         if score is None or score.score == 0:
             return self._without_match(excerpt)
         remedy = (
-            f"It stood at place {score.rank} of {self._matched} with a score of {score.score / 1e6:.6f}, and the trace"
-            f" holds those above {self._cutoff / 1e6:.6f}: a question with more of its words would have raised it."
+            f"It stood at place {score.rank} of {self._matched} with a score of {score.score / 1e6:.6f}, and"
+            f" the trace holds those above {self._cutoff / 1e6:.6f}: a question with more of its words would"
+            " have raised it."
         )
         figures = {
             "rank": str(score.rank),
@@ -84,8 +85,8 @@ class ArchiveThen:
         """It scored nothing, in itself or by its neighbours and session."""
         own = ", ".join(list(dict.fromkeys(analyze(excerpt.text)))[:8])
         remedy = (
-            f"Nothing that the question was searched by ({', '.join(self._terms)}) occurs in it or near it: ask"
-            f" with one of its words ({own})."
+            f"Nothing that the question was searched by ({', '.join(self._terms)}) occurs in it or near it:"
+            f" ask with one of its words ({own})."
         )
         field = f"sections[{self._place()}].history.min_score_micros"
         figures = {"score": "0.000000", "matched": str(self._matched)}

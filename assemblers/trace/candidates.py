@@ -89,10 +89,17 @@ def candidate(block: CandidateBlock, row: int) -> Candidate:
     item_id, offset = f"{block.item_prefix}{block.refs[row]}", int(block.offsets[row])
     placed = Location(block.message, block.part, offset, int(block.lengths[row])) if offset >= 0 else None
     return Candidate(
-        item_id, block.section, block.source_kind, item_id.partition("/")[2] or item_id, OUTCOMES[block.outcomes[row]],
-        REASONS[block.reasons[row]], block.policy_fields[block.fields[row]],
-        {leg: int(column[row]) for leg, column in block.scores.items()}, int(block.tokens[row]), placed,
-    )  # fmt: skip
+        item_id=item_id,
+        section=block.section,
+        source_kind=block.source_kind,
+        ref=item_id.partition("/")[2] or item_id,
+        outcome=OUTCOMES[block.outcomes[row]],
+        reason=REASONS[block.reasons[row]],
+        policy_field=block.policy_fields[block.fields[row]],
+        scores={leg: int(column[row]) for leg, column in block.scores.items()},
+        tokens=int(block.tokens[row]),
+        location=placed,
+    )
 
 
 def find_row(blocks: Sequence[CandidateBlock], item_id: str) -> tuple[CandidateBlock, int] | None:

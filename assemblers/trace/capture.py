@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hmac
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -101,7 +100,7 @@ def capture(
 
 def prompt_seal(salt: bytes, prompt_sha256: str) -> bytes:
     """The salted digest of a prompt's digest."""
-    return hmac.digest(salt, prompt_sha256.encode(), "sha256")
+    return commitment(salt, prompt_sha256.encode())
 
 
 def _content(identity: TraceIdentity, inputs: TracedInputs, assembly: Assembly) -> TraceContent:

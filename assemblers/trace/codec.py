@@ -70,7 +70,8 @@ def _header(record: TraceRecord, lines: list[str]) -> str:
     timings = [f"[{q(t.stage)},{t.micros}]" for t in record.timings]
     return (
         f'{{"blocks":[{",".join(lines)}],"budget":{_budget(record.budget)}'
-        f',"counting":{_counting(record.counting)},"degradations":[{",".join(degradations)}],"formats":{quoted_list(record.formats)}'
+        f',"counting":{_counting(record.counting)},"degradations":[{",".join(degradations)}]'
+        f',"formats":{quoted_list(record.formats)}'
         f',"history":{_history(record.history)},"max_breakpoints":{record.max_breakpoints}'
         f',"now":{micros(record.now)},"policy":{q(record.policy)},"prefix":{q(record.prefix)}'
         f',"seals":["{seals.prompt.hex()}","{seals.content.hex()}","{seals.evidence.hex()}"]'

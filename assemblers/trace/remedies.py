@@ -85,8 +85,8 @@ def _current(fact: Fact, record: TraceRecord, given: Surroundings) -> Fact | Non
     """The value that held at the trace's instant."""
     rivals = [
         other for other in given.facts.values()
-        if (other.subject, other.key) == (fact.subject, fact.key)
-        and other.write_time <= record.now and (other.read_time, other.revision) > (fact.read_time, fact.revision)
+        if (other.subject, other.key) == (fact.subject, fact.key) and other.write_time <= record.now
+        and (other.read_time, other.revision) > (fact.read_time, fact.revision)
     ]  # fmt: skip
     return max(rivals, key=lambda other: (other.read_time, other.revision), default=None)
 
@@ -94,9 +94,9 @@ def _current(fact: Fact, record: TraceRecord, given: Surroundings) -> Fact | Non
 def _expired(fact: Fact, record: TraceRecord) -> Remedy:
     late = record.now - fact.expire_time
     text = (
-        f"It expired on {_day(fact.expire_time)}, {late.days} days before this prompt, {fact.kind.lower()} facts"
-        f" being kept for {(fact.expire_time - fact.read_time).days} days from their reading: read it again at"
-        f" {fact.source}, or lengthen the time to live."
+        f"It expired on {_day(fact.expire_time)}, {late.days} days before this prompt, {fact.kind.lower()}"
+        f" facts being kept for {(fact.expire_time - fact.read_time).days} days from their reading: read it"
+        f" again at {fact.source}, or lengthen the time to live."
     )
     figures = {"expire_time": fact.expire_time.isoformat(), "days_expired": str(late.days)}
     return Remedy(text, figures)

@@ -1,8 +1,7 @@
 """Recorded traces as files: the two sides as they were stored, and what they name as it was stored then.
 
-The records of the domain are written as JSON with their class and field names, so that a file of today is read by a
-release whose records have gained fields.
-"""
+The records of the domain are written as JSON with their class and field names, so that a file of today is
+read by a release whose records have gained fields."""
 
 import base64
 import json
@@ -41,7 +40,8 @@ class RecordedTrace:
 
 
 def prompt_texts(prompt: Prompt) -> list[list[Any]]:
-    """A prompt's bytes for people to read in a diff: roles with the texts of parts, formats with their bodies."""
+    """A prompt's bytes for people to read in a diff: roles with the texts of parts, formats with their
+    bodies."""
     messages = [[message.role.value, [part.text for part in message.parts]] for message in prompt.messages]
     return [*messages, *([name.value, [body.body.decode()]] for name, body in prompt.rendered.items())]
 

@@ -1,4 +1,5 @@
-"""Records traces with the code of today: `python -m tests.replay.record`, once per format or renderer version.
+"""Records traces with the code of today: `python -m tests.replay.record`, once per format or renderer
+version.
 
 What is in `traces/` already stays as it is: those files stand for the traces that users have kept.
 """

@@ -225,7 +225,8 @@ def play(
     degradations: tuple[Degradation, ...] = (),
     current: str = SESSION.session_id,
 ) -> Scene:
-    """Assemble and capture. `kept` is how many ranked excerpts the trace holds, `end_no` where the archive ended."""
+    """Assemble and capture. `kept` is how many ranked excerpts the trace holds, `end_no` where the archive
+    ended."""
     revision = revision or policy()
     conditions = Conditions(revision, NOW, UTC, TOKENS, limit, formats)
     terms = tuple(query_terms(turn.question if question is None else question))

@@ -1,8 +1,7 @@
 """Traces that were recorded by former code replay to the same bytes with today's.
 
-A failure here means that users' traces no longer replay. Do not record the files again: keep the former renderer or
-decoder beside the new one, under its version.
-"""
+A failure here means that users' traces no longer replay. Do not record the files again: keep the former
+renderer or decoder beside the new one, under its version."""
 
 from pathlib import Path
 

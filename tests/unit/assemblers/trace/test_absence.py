@@ -1,10 +1,12 @@
 """Why something is absent: one test for each reason, with the figures that would have let it in."""
 
 from dataclasses import replace
+from datetime import UTC
 
 import pytest
 
 from assemblers.records import Degradation, Fact, FactState, Reason, SectionKind, SectionStatus, Subject
+from assemblers.sections.archive import date_line
 from assemblers.trace.absence import (
     Missed,
     MissedExcerpt,
@@ -101,7 +103,7 @@ def test_an_excerpt_over_the_ceiling_counts_the_date_line_of_a_session_that_is_n
     shown = why_not(MissedExcerpt(3), play(policy(history=130)))
     assert shown.figures["needed_tokens"] == "20"
     alone = why_not(MissedExcerpt(5), scene)
-    assert alone.figures["needed_tokens"] == str(49 + len("- 2026-08-01, 120 days ago:\n"))
+    assert alone.figures["needed_tokens"] == str(49 + len(date_line(NOW - 120 * DAY, NOW, UTC)))
     assert alone.figures["ceiling"] == "120"
 
 
