@@ -19,7 +19,6 @@ class Outcome(StrEnum):
     NOT_FOUND = "NOT_FOUND"
     ALREADY_EXISTS = "ALREADY_EXISTS"
     PERMISSION_DENIED = "PERMISSION_DENIED"
-    UNAUTHENTICATED = "UNAUTHENTICATED"
     RESOURCE_EXHAUSTED = "RESOURCE_EXHAUSTED"
     FAILED_PRECONDITION = "FAILED_PRECONDITION"
     ABORTED = "ABORTED"
@@ -176,12 +175,6 @@ class PermissionDenied(GatewayError):
     """The principal may not do this."""
 
     outcome = Outcome.PERMISSION_DENIED
-
-
-class Unauthenticated(GatewayError):
-    """Nobody, or nobody we can know, is calling."""
-
-    outcome = Outcome.UNAUTHENTICATED
 
 
 class FailedPrecondition(GatewayError):
