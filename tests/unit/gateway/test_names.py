@@ -116,5 +116,5 @@ def test_a_policy_is_named_by_its_id_or_by_resource_name(reference: str, meant: 
     "reference", ["tenants/acme", "policies/", "policies/a/revisions/ABC", "my policy", "%"]
 )
 def test_what_is_neither_is_refused_with_the_forms(reference: str):
-    with pytest.raises(InvalidArgument, match="policies/{p}"):
+    with pytest.raises(InvalidArgument, match=r"policies/\{p\}"):
         names.parse_policy_reference("policy", reference, "acme")

@@ -1,13 +1,13 @@
 """A service without a network: requests pass the pipeline's own checks, and meet a store on a fresh folder."""
 
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
-from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
+from google.protobuf.descriptor import ServiceDescriptor
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
@@ -81,10 +81,6 @@ class Rpc:
     descriptor: ServiceDescriptor
     servicer: object
     now: datetime = NOW
-    methods: dict[str, MethodDescriptor] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.methods = self.descriptor.methods_by_name
 
     async def raw(self, name: str, request: Message) -> bytes:
         """The answer's bytes; failures are those that the client would be told."""
@@ -107,7 +103,7 @@ class Rpc:
 
     async def __call__(self, name: str, request: Message) -> Any:
         """The answer as a message of the method's type."""
-        answer_class = GetMessageClass(self.methods[name].output_type)
+        answer_class = GetMessageClass(self.descriptor.methods_by_name[name].output_type)
         return answer_class.FromString(await self.raw(name, request))
 
     async def failure(self, name: str, request: Message) -> GatewayError:

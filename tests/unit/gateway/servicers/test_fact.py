@@ -80,6 +80,7 @@ async def test_every_type_of_value_comes_back_as_it_was_sent(rpc: Any):
     results = await record(rpc, *offered)
     for sent, result in zip(offered, results, strict=True):
         which = sent.WhichOneof("value")
+        assert which is not None
         assert result.fact.WhichOneof("value") == which
         assert getattr(result.fact, which) == getattr(sent, which)
 
