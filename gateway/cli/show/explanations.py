@@ -78,9 +78,9 @@ def _steps(steps: Iterable[DescentStep]) -> Table:
     for step in steps:
         kind = DescentStep.Kind.Name(step.kind).removeprefix("KIND_").lower().replace("_", " ")
         text = Text(visible(step.description))
-        if step.actor:
+        if step.actor and step.actor not in step.description:
             text.append(f"  by {visible(_short(step.actor))}", "dim")
-        if step.reference:
+        if step.reference and step.reference not in step.description:
             text.append(f"  → {visible(_short(step.reference))}", "dim")
         table.add_row(
             Text(instant(step.time) if step.HasField("time") else "", "dim"), Text(kind, "bold"), text
@@ -122,8 +122,10 @@ def _indented(text: Text) -> Padding:
 def replay_view(answer: ReplayTraceResponse) -> RenderableType:
     """Whether the prompt came out the same, with the digests and the releases."""
     word, style = ("identical", "bold green") if answer.identical else ("different", "bold red")
+    meaning = "made again from the trace" + (", every byte is the same" if answer.identical else "")
     return Group(
-        Text.assemble((word, style), ": made again from the trace, byte by byte" if answer.identical else ""),
-        Text(f"recorded {answer.recorded_sha256} by {answer.recorded_engine_version}", "dim"),
-        Text(f"replayed {answer.replayed_sha256} by {answer.replayed_engine_version}", "dim"),
+        Text.assemble((word, style), f": {meaning}"),
+        Text(f"recorded {answer.recorded_sha256}", "dim"),
+        Text(f"replayed {answer.replayed_sha256}", "dim"),
+        Text(f"by releases {answer.recorded_engine_version} and {answer.replayed_engine_version}", "dim"),
     )
