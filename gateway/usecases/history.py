@@ -10,6 +10,7 @@ from assemblers.records import Excerpt, Role, UserRef
 from gateway.errors import InvalidArgument
 from gateway.usecases.admission import CLOCK_SKEW
 from gateway.usecases.archiving import CutSession, PastSession, cut_sessions, known_sessions
+from gateway.usecases.fitting import count_fitting
 from gateway.usecases.open_turn import has_visible
 from gateway.usecases.prepared import rank_params
 from gateway.usecases.receipts import through
@@ -167,7 +168,8 @@ def _search(
     ranking = rank(snapshot.archive, terms, replace(rank_params(settings), limit=wanted + len(hidden)))
     found = (match for match in _matches(ranking, snapshot.excerpts) if match.excerpt.no not in hidden)
     good = [match for match in found if match.total >= settings.min_score_micros]
-    return SearchResult(tuple(good[:wanted]), ranking.matched, terms)
+    count = count_fitting(len(match.excerpt.text.encode()) for match in good[:wanted])
+    return SearchResult(tuple(good[:count]), ranking.matched, terms)
 
 
 def _hidden(excerpts: Sequence[Excerpt], session_id: str, policy: Policy) -> frozenset[int]:

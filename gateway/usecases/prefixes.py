@@ -8,10 +8,8 @@ from assemblers.digests import prefix_digest
 from assemblers.prefix_lint import PATTERN_NAMES, Finding, find_dynamic_in_prefix
 from assemblers.records import PrefixRevision, ToolDefinition
 from gateway.errors import FieldViolation, InvalidArgument, NotFound, Reason
+from gateway.usecases.fitting import fitting_page
 from storage.ports import Page, PageRequest, PrefixStore, Receipt
-
-MAX_PAGE_BYTES = 1 << 20
-"""How much text and tools a page of revisions holds; one revision always fits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +44,9 @@ class Prefixes:
 
     async def list(self, tenant_id: str, prefix_id: str, page: PageRequest) -> Page[PrefixRevision]:
         """A page of revisions, newest first, of at most 1 MiB."""
-        found = await self._store.revisions(tenant_id, prefix_id, page)
-        fitting = _fitting(found.items)
-        if fitting == len(found.items):
-            return found
-        # Asked for again in the size that fits, since only the store knows where the next page then begins.
-        return await self._store.revisions(tenant_id, prefix_id, PageRequest(fitting, page.cursor))
+        return await fitting_page(
+            lambda request: self._store.revisions(tenant_id, prefix_id, request), page, _size
+        )
 
 
 def check(draft: PrefixDraft, now: datetime) -> PrefixRevision:
@@ -113,12 +108,6 @@ def _dynamic(findings: Sequence[Finding]) -> InvalidArgument:
     return InvalidArgument(violations, Reason.PREFIX_DYNAMIC, place)
 
 
-def _fitting(revisions: Sequence[PrefixRevision]) -> int:
-    """How many of the first revisions a page holds, one at least."""
-    size = 0
-    for count, revision in enumerate(revisions):
-        texts = (revision.text, *(tool.definition_json for tool in revision.tools))
-        size += sum(len(text.encode()) for text in texts)
-        if size > MAX_PAGE_BYTES:
-            return max(count, 1)
-    return len(revisions)
+def _size(revision: PrefixRevision) -> int:
+    texts = (revision.text, *(tool.definition_json for tool in revision.tools))
+    return sum(len(text.encode()) for text in texts)

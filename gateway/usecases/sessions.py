@@ -9,10 +9,12 @@ from assemblers.records import SessionRef, Slots, Turn
 from assemblers.slots import InvalidSlotsError, with_updates
 from gateway.errors import Aborted, FieldViolation, InvalidArgument, Reason
 from gateway.usecases.archiving import KnownSession, PastSession, cut_sessions, known_sessions
+from gateway.usecases.fitting import fitting_page
 from gateway.usecases.receipts import through
 from gateway.usecases.repeats import Repeats
 from gateway.usecases.resolution import PolicyCatalog
 from gateway.usecases.slot_book import SlotBook, whole_seconds
+from gateway.usecases.turn_rules import content_bytes
 from storage.ports import (
     ArchivedSession,
     ArchiveStore,
@@ -77,9 +79,12 @@ class Sessions:
     async def get(
         self, session: SessionRef, now: datetime, page: PageRequest
     ) -> tuple[SessionView, Page[Turn]]:
-        """The session with a page of its turns, oldest first."""
+        """The session with a page of its turns, oldest first, as far as 1 MiB goes."""
         state = await self._slots.read(session, now)
-        return _view(session, state), await self._transcripts.list(session, now, page)
+        turns = await fitting_page(
+            lambda request: self._transcripts.list(session, now, request), page, content_bytes
+        )
+        return _view(session, state), turns
 
     async def update_slots(
         self, update: SlotUpdate, now: datetime, receipt: Receipt[SessionView]

@@ -10,6 +10,17 @@ _ALLOWED: dict[Role, tuple[type[Content], ...]] = {
 _IN_WORDS = {Role.ASSISTANT: "texts and tool calls", Role.TOOL: "tool results"}
 
 
+def content_bytes(turn: Turn) -> int:
+    """The bytes of what a turn says, without its ids."""
+    return sum(len(_said(content).encode()) for content in turn.contents)
+
+
+def _said(content: Content) -> str:
+    if isinstance(content, Text):
+        return content.text
+    return content.arguments_json if isinstance(content, ToolCall) else content.result_json
+
+
 def check_contents(turn: Turn, field: str) -> None:
     """Raises InvalidArgument for a content that the role cannot say. `field` is the turn's path in the request."""
     allowed = _ALLOWED.get(turn.role, (Text,))

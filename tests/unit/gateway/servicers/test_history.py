@@ -259,6 +259,14 @@ async def test_no_more_results_than_asked_for(rpc: Any, asked: int, given: int):
     assert result.matched_count == 30
 
 
+async def test_matches_end_at_a_mebibyte(rpc: Any, catalog: Any):
+    catalog.default = replace(catalog.default, archive=ArchiveRules(excerpt_characters=8000))
+    await rpc("ImportHistory", bring(session(*(turn(f"t{i}", "梨 " * 4000) for i in range(70)))))
+    result = await search(rpc, "梨", max_results=200)
+    assert len(result.matches) == (1 << 20) // len(("梨 " * 4000).encode())
+    assert result.matched_count == 70
+
+
 async def test_the_policys_threshold_applies(rpc: Any, catalog: Any):
     await rpc("ImportHistory", bring(TALK))
     (section,) = catalog.default.sections

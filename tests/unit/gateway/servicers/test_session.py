@@ -270,6 +270,15 @@ async def test_a_session_pages_through_its_turns_with_tokens_of_its_own(rpc: Any
     assert (await rpc.failure("GetSession", request)).reason is Reason.PAGE_TOKEN_INVALID
 
 
+async def test_a_page_of_long_turns_ends_at_a_mebibyte_and_goes_on_without_a_gap(rpc: Any):
+    for number in range(20):
+        await rpc("RecordTurns", batch(said(f"t{number}", "x" * 65_000)))
+    first = await look(rpc)
+    second = await look(rpc, page_token=first.next_page_token)
+    assert (len(first.turns), len(second.turns), second.next_page_token) == (16, 4, "")
+    assert [t.turn_id for page in (first, second) for t in page.turns] == [f"t{n}" for n in range(20)]
+
+
 async def test_ids_that_look_joined_are_sessions_of_their_own(rpc: Any):
     one = T.SessionRef(tenant_id="acme", user_id="a:b", session_id="c")
     two = T.SessionRef(tenant_id="acme", user_id="a", session_id="b:c")
