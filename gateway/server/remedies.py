@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescriptor
+from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescriptor, OneofDescriptor
 from protovalidate import Violation
 
 from gateway.errors import FieldViolation
@@ -11,10 +11,14 @@ from gateway.errors import FieldViolation
 _ID_CHARACTERS = "[A-Za-z0-9._:@|+=/-]"
 _MOST_VALUES = 20
 
+Place = FieldDescriptor | OneofDescriptor | None
+
 # Rule values are the figures of the annotations, of the type of their field.
 _TEXTS: dict[str, Callable[[Any], str]] = {
     "required": lambda _: "is required: set it",
-    "string.min_len": lambda v: f"is too short: give at least {v} characters",
+    "string.min_len": lambda v: (
+        f"is too short: give at least {v} characters" if v > 1 else "is empty: set it"
+    ),
     "string.max_len": lambda v: f"is too long: give at most {v} characters",
     "string.min_bytes": lambda v: f"is too short: give at least {v} bytes of UTF-8",
     "string.max_bytes": lambda v: f"is too long: give at most {v} bytes of UTF-8",
@@ -24,7 +28,9 @@ _TEXTS: dict[str, Callable[[Any], str]] = {
     ),
     "bytes.min_len": lambda v: f"is too short: give at least {v} bytes",
     "bytes.max_len": lambda v: f"is too long: give at most {v} bytes",
-    "repeated.min_items": lambda v: f"has too few items: give at least {v}",
+    "repeated.min_items": lambda v: (
+        f"has too few items: give at least {v}" if v > 1 else "is empty: give at least one"
+    ),
     "repeated.max_items": lambda v: f"has too many items: give at most {v}",
     "repeated.unique": lambda _: "holds an item twice: give each once",
     "map.max_pairs": lambda v: f"has too many entries: give at most {v}",
@@ -36,14 +42,16 @@ def field_violation(root: Descriptor, violation: Violation) -> FieldViolation:
     proto = violation.proto
     elements = list(proto.field.elements) if proto.field is not None else []
     path = ".".join(element.field_name + _subscript(element.subscript) for element in elements)
-    field = _resolve(root, [element.field_name for element in elements])
+    place = _resolve(root, [element.field_name for element in elements])
     rule = proto.rule_id.removeprefix("repeated.items.").removeprefix("map.keys.").removeprefix("map.values.")
-    return FieldViolation(path, _describe(rule, violation.rule_value, field, proto.message))
+    return FieldViolation(path, _describe(rule, violation.rule_value, place, proto.message))
 
 
-def _describe(rule: str, value: object, field: FieldDescriptor | None, message: str) -> str:
-    if field is not None and field.enum_type is not None:
-        return f"is not one of its values: choose {_names(field.enum_type)}"
+def _describe(rule: str, value: Any, place: Place, message: str) -> str:
+    if isinstance(place, OneofDescriptor):
+        return f"is required: set one of {', '.join(field.name for field in place.fields)}"
+    if rule.startswith("enum.") and place is not None and place.enum_type is not None:
+        return f"is not one of its values: choose {_names(place.enum_type, rule, value)}"
     if rule == "string.pattern":
         return _pattern(str(value))
     text = _TEXTS.get(rule)
@@ -58,24 +66,31 @@ def _pattern(pattern: str) -> str:
     return f"does not have its form: write it to match {pattern}"
 
 
-def _names(enum: EnumDescriptor) -> str:
-    names = [value.name for value in enum.values if value.number != 0]
-    return ", ".join(names[:_MOST_VALUES])
+def _names(enum: EnumDescriptor, rule: str, value: Any) -> str:
+    """The values that the rule leaves, without the unspecified one."""
+    values = [known for known in enum.values if known.number != 0]
+    if rule == "enum.in":
+        values = [known for known in values if known.number in value]
+    if rule == "enum.not_in":
+        values = [known for known in values if known.number not in value]
+    return ", ".join(known.name for known in values[:_MOST_VALUES])
 
 
 # The subscript is a oneof of index and map keys, in the types of protovalidate's own protobuf runtime.
 def _subscript(subscript: Any) -> str:
+    """An index is told; a map's key is the caller's text, which no error repeats."""
     if subscript is None:
         return ""
-    key = subscript.value
-    return f'["{key}"]' if isinstance(key, str) else f"[{key}]"
+    return f"[{subscript.value}]" if subscript.field == "index" else "[*]"
 
 
-def _resolve(root: Descriptor, names: list[str]) -> FieldDescriptor | None:
-    """The descriptor of the last name on the path; None where the path ends in a oneof or at the message itself."""
+def _resolve(root: Descriptor, names: list[str]) -> Place:
+    """What the last name on the path stands for; None at the message itself."""
     message: Descriptor | None = root
-    field: FieldDescriptor | None = None
+    place: Place = None
     for name in names:
-        field = message.fields_by_name.get(name) if message is not None else None
-        message = field.message_type if field is not None else None
-    return field
+        if message is None:
+            return None
+        place = message.fields_by_name.get(name) or message.oneofs_by_name.get(name)
+        message = place.message_type if isinstance(place, FieldDescriptor) else None
+    return place

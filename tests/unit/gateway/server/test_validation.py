@@ -241,3 +241,23 @@ def test_the_pure_python_protobuf_is_refused(monkeypatch):
     monkeypatch.setattr("google.protobuf.internal.api_implementation.Type", lambda: "python")
     with pytest.raises(UnsafeProtobufError, match="PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION"):
         assert_safe_protobuf()
+
+
+async def test_every_rule_names_its_remedy_and_no_map_key_is_repeated(run, valid):
+    valid.turn.contents.add()
+    valid.formats.extend([1, 1])
+    valid.labels["canary key"] = "v"
+    valid.request_id = "zz"
+    valid.caller_breakpoints = 99
+    found = await violations(run, valid)
+    assert found["turn.contents[1].content"] == "is required: set one of text, tool_call, tool_result"
+    assert found["formats"] == "holds an item twice: give each once"
+    assert found["labels[*]"] == "does not have its form: write it to match ^[a-z0-9_.-]{1,63}$"
+    assert found["request_id"].startswith("is not a UUID: send a fresh one")
+    assert found["caller_breakpoints"] == "must be greater than or equal to 0 and less than or equal to 4"
+
+
+async def test_empty_lists_and_names_are_called_empty(run):
+    found = await violations(run, session_pb2.RecordTurnsRequest(session=SESSION, request_id=REQUEST_ID))
+    assert found["turns"] == "is empty: give at least one"
+    assert (await violations(run, fact_pb2.GetFactRequest()))["name"] == "is empty: set it"
