@@ -55,7 +55,7 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """
     ERROR_REASON_PREFIX_DYNAMIC: _ErrorReason.ValueType  # 6
     """INVALID_ARGUMENT. A prefix holds something that looks dynamic and is not allowed by name.
-    Metadata: {"field": "text", "pattern": "date", "offset": "118", "found": "2026-11-29"}
+    Metadata: {"field": "text", "pattern": "date", "offset": "118", "line": "3", "column": "12", "found": "2026-11-29"}
     """
     ERROR_REASON_NOT_FOUND: _ErrorReason.ValueType  # 7
     """NOT_FOUND. There is no such thing, or it is another's: both are told in the same bytes.
@@ -171,7 +171,7 @@ Metadata: {"errors": "2", "warnings": "1"}
 """
 ERROR_REASON_PREFIX_DYNAMIC: ErrorReason.ValueType  # 6
 """INVALID_ARGUMENT. A prefix holds something that looks dynamic and is not allowed by name.
-Metadata: {"field": "text", "pattern": "date", "offset": "118", "found": "2026-11-29"}
+Metadata: {"field": "text", "pattern": "date", "offset": "118", "line": "3", "column": "12", "found": "2026-11-29"}
 """
 ERROR_REASON_NOT_FOUND: ErrorReason.ValueType  # 7
 """NOT_FOUND. There is no such thing, or it is another's: both are told in the same bytes.

@@ -329,7 +329,9 @@ class FactResult(_message.Message):
         REFUSAL_REASON_ORIGIN_TOO_WEAK: FactResult._RefusalReason.ValueType  # 5
         """The policy demands a stronger origin for the key."""
         REFUSAL_REASON_ALREADY_EXPIRED: FactResult._RefusalReason.ValueType  # 6
-        """Counted from its read time it has expired already."""
+        """Its `expire_time` is not after its `read_time`: it was never in force. A reading that has outlived its time to
+        live is accepted, as EXPIRED.
+        """
 
     class RefusalReason(_RefusalReason, metaclass=_RefusalReasonEnumTypeWrapper):
         """Why a fact was refused."""
@@ -347,7 +349,9 @@ class FactResult(_message.Message):
     REFUSAL_REASON_ORIGIN_TOO_WEAK: FactResult.RefusalReason.ValueType  # 5
     """The policy demands a stronger origin for the key."""
     REFUSAL_REASON_ALREADY_EXPIRED: FactResult.RefusalReason.ValueType  # 6
-    """Counted from its read time it has expired already."""
+    """Its `expire_time` is not after its `read_time`: it was never in force. A reading that has outlived its time to
+    live is accepted, as EXPIRED.
+    """
 
     VERDICT_FIELD_NUMBER: _builtins.int
     REASON_FIELD_NUMBER: _builtins.int
@@ -511,7 +515,7 @@ class ListFactsResponse(_message.Message):
     """Where the next ones begin. Empty after the last."""
     @_builtins.property
     def facts(self) -> _containers.RepeatedCompositeFieldContainer[Global___Fact]:
-        """The facts, by key, subject and number."""
+        """The facts, by number."""
 
     def __init__(
         self,

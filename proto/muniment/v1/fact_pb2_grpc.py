@@ -82,7 +82,7 @@ class FactServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListFacts(self, request, context):
-        """Lists a user's facts by key, subject and number.
+        """Lists a user's facts in the order of writing.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

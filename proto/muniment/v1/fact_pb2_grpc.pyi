@@ -40,7 +40,7 @@ class FactServiceStub:
     GetFact: _grpc.UnaryUnaryMultiCallable[_fact_pb2.GetFactRequest, _fact_pb2.GetFactResponse]
     """Gives one fact, whatever its state. Another's fact is NOT_FOUND, as one that never was."""
     ListFacts: _grpc.UnaryUnaryMultiCallable[_fact_pb2.ListFactsRequest, _fact_pb2.ListFactsResponse]
-    """Lists a user's facts by key, subject and number."""
+    """Lists a user's facts in the order of writing."""
     InvalidateFacts: _grpc.UnaryUnaryMultiCallable[_fact_pb2.InvalidateFactsRequest, _fact_pb2.InvalidateFactsResponse]
     """Takes facts out of use, by fact, key, source or writer. They stay readable, as INVALIDATED."""
     DeleteFact: _grpc.UnaryUnaryMultiCallable[_fact_pb2.DeleteFactRequest, _fact_pb2.DeleteFactResponse]
@@ -58,7 +58,7 @@ class FactServiceAsyncStub(FactServiceStub):
     GetFact: _aio.UnaryUnaryMultiCallable[_fact_pb2.GetFactRequest, _fact_pb2.GetFactResponse]  # type: ignore[assignment]
     """Gives one fact, whatever its state. Another's fact is NOT_FOUND, as one that never was."""
     ListFacts: _aio.UnaryUnaryMultiCallable[_fact_pb2.ListFactsRequest, _fact_pb2.ListFactsResponse]  # type: ignore[assignment]
-    """Lists a user's facts by key, subject and number."""
+    """Lists a user's facts in the order of writing."""
     InvalidateFacts: _aio.UnaryUnaryMultiCallable[_fact_pb2.InvalidateFactsRequest, _fact_pb2.InvalidateFactsResponse]  # type: ignore[assignment]
     """Takes facts out of use, by fact, key, source or writer. They stay readable, as INVALIDATED."""
     DeleteFact: _aio.UnaryUnaryMultiCallable[_fact_pb2.DeleteFactRequest, _fact_pb2.DeleteFactResponse]  # type: ignore[assignment]
@@ -91,7 +91,7 @@ class FactServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _fact_pb2.ListFactsRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_fact_pb2.ListFactsResponse, _abc.Awaitable[_fact_pb2.ListFactsResponse]]:
-        """Lists a user's facts by key, subject and number."""
+        """Lists a user's facts in the order of writing."""
 
     @_abc_1.abstractmethod
     def InvalidateFacts(

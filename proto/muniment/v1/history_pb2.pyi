@@ -44,7 +44,7 @@ class ImportHistoryRequest(_message.Message):
 
     @_builtins.property
     def sessions(self) -> _containers.RepeatedCompositeFieldContainer[Global___PastSession]:
-        """The sessions. Required, 1 to 1,000."""
+        """The sessions, each id once. Required, 1 to 1,000."""
 
     def __init__(
         self,
@@ -80,7 +80,9 @@ class PastSession(_message.Message):
 
     @_builtins.property
     def turns(self) -> _containers.RepeatedCompositeFieldContainer[_types_pb2.Turn]:
-        """Its turns, oldest first. Required, 1 to 2,000. A turn without `occur_time` takes the session's `start_time`."""
+        """Its turns, oldest first, each id once. Required, 1 to 2,000. A turn without `occur_time` takes the session's
+        `start_time`.
+        """
 
     def __init__(
         self,
@@ -190,7 +192,7 @@ class SearchHistoryResponse(_message.Message):
     """How many excerpts have any of the terms."""
     @_builtins.property
     def matches(self) -> _containers.RepeatedCompositeFieldContainer[Global___ExcerptMatch]:
-        """The best excerpts, best first."""
+        """The best excerpts, best first, as far as 1 MiB goes."""
 
     @_builtins.property
     def query_terms(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:

@@ -392,7 +392,7 @@ class HistorySection(_message.Message):
     heading: _builtins.str
     """The line above the excerpts. Optional. One line, at most 512 characters."""
     max_excerpts: _builtins.int
-    """The most excerpts to show. Optional, 40."""
+    """The most excerpts to show. Optional, 80."""
     min_score_micros: _builtins.int
     """The least score to show, in millionths of BM25. Optional, 1."""
     near_permille: _builtins.int

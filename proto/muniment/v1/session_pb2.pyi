@@ -44,7 +44,9 @@ class RecordTurnsRequest(_message.Message):
 
     @_builtins.property
     def turns(self) -> _containers.RepeatedCompositeFieldContainer[_types_pb2.Turn]:
-        """The turns, oldest first. Required, 1 to 64. A call and its results may come in different requests."""
+        """The turns, oldest first, of role USER, ASSISTANT or TOOL. Required, 1 to 64. A call and its results may come in
+        different requests.
+        """
 
     def __init__(
         self,
@@ -144,7 +146,7 @@ class GetSessionResponse(_message.Message):
 
     @_builtins.property
     def turns(self) -> _containers.RepeatedCompositeFieldContainer[_types_pb2.Turn]:
-        """A page of the turns that are kept, oldest first."""
+        """A page of the turns that are kept, oldest first, as far as 1 MiB goes."""
 
     def __init__(
         self,

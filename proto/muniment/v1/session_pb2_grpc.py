@@ -71,7 +71,8 @@ class SessionServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetSession(self, request, context):
-        """Gives a session's slots and the turns that are kept. A session of which nothing is known is NOT_FOUND.
+        """Gives a session's slots and the turns that are kept. A session of which nothing is known is a new one: it has no
+        slots and no turns, and looking at it creates none.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -39,7 +39,9 @@ class SessionServiceStub:
     reason TURN_ID_REUSED, and nothing is stored.
     """
     GetSession: _grpc.UnaryUnaryMultiCallable[_session_pb2.GetSessionRequest, _session_pb2.GetSessionResponse]
-    """Gives a session's slots and the turns that are kept. A session of which nothing is known is NOT_FOUND."""
+    """Gives a session's slots and the turns that are kept. A session of which nothing is known is a new one: it has no
+    slots and no turns, and looking at it creates none.
+    """
     UpdateSlots: _grpc.UnaryUnaryMultiCallable[_session_pb2.UpdateSlotsRequest, _session_pb2.UpdateSlotsResponse]
     """Sets slots by hand. A type, filter key, value or format that the policy does not declare is INVALID_ARGUMENT."""
     EndSession: _grpc.UnaryUnaryMultiCallable[_session_pb2.EndSessionRequest, _session_pb2.EndSessionResponse]
@@ -58,7 +60,9 @@ class SessionServiceAsyncStub(SessionServiceStub):
     reason TURN_ID_REUSED, and nothing is stored.
     """
     GetSession: _aio.UnaryUnaryMultiCallable[_session_pb2.GetSessionRequest, _session_pb2.GetSessionResponse]  # type: ignore[assignment]
-    """Gives a session's slots and the turns that are kept. A session of which nothing is known is NOT_FOUND."""
+    """Gives a session's slots and the turns that are kept. A session of which nothing is known is a new one: it has no
+    slots and no turns, and looking at it creates none.
+    """
     UpdateSlots: _aio.UnaryUnaryMultiCallable[_session_pb2.UpdateSlotsRequest, _session_pb2.UpdateSlotsResponse]  # type: ignore[assignment]
     """Sets slots by hand. A type, filter key, value or format that the policy does not declare is INVALID_ARGUMENT."""
     EndSession: _aio.UnaryUnaryMultiCallable[_session_pb2.EndSessionRequest, _session_pb2.EndSessionResponse]  # type: ignore[assignment]
@@ -86,7 +90,9 @@ class SessionServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _session_pb2.GetSessionRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_session_pb2.GetSessionResponse, _abc.Awaitable[_session_pb2.GetSessionResponse]]:
-        """Gives a session's slots and the turns that are kept. A session of which nothing is known is NOT_FOUND."""
+        """Gives a session's slots and the turns that are kept. A session of which nothing is known is a new one: it has no
+        slots and no turns, and looking at it creates none.
+        """
 
     @_abc_1.abstractmethod
     def UpdateSlots(

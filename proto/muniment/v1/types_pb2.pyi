@@ -588,7 +588,7 @@ class Turn(_message.Message):
 
     @_builtins.property
     def occur_time(self) -> _timestamp_pb2.Timestamp:
-        """When it happened. Optional: the instant of the call. In imports required."""
+        """When it happened. Optional: the instant of the call, in imports the start of the session."""
 
     def __init__(
         self,
@@ -794,7 +794,8 @@ class ToolDefinition(_message.Message):
     """The tool's name, unique within the prefix. Required, an id."""
     definition_json: _builtins.bytes
     """The definition as a JSON object of depth 32 or less, with `description` and `parameters` (a JSON Schema): bytes and
-    not a Struct, which would turn whole numbers into doubles. Made canonical (RFC 8785). Required, at most 64 KiB.
+    not a Struct, which would turn whole numbers into doubles. A `name` in it must be the tool's. Made canonical
+    (RFC 8785). Required, at most 64 KiB.
     """
     def __init__(
         self,
