@@ -61,7 +61,7 @@ def excerpt_to(excerpt: Excerpt, user: UserRef) -> history_pb2.Excerpt:
 def _match_to(match: Match, user: UserRef) -> history_pb2.ExcerptMatch:
     scores = {
         "total": match.total,
-        "bm25": match.keyword,
+        "keyword": match.keyword,
         "neighbour": match.neighbour,
         "session": match.session,
     }

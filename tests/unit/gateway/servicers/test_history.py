@@ -97,8 +97,8 @@ async def test_scores_add_up_to_the_total_and_come_best_first(rpc: Any):
     totals = []
     for match in result.matches:
         scores = {score.name: score.value for score in match.scores}
-        assert list(scores) == ["total", "bm25", "neighbour", "session"]
-        assert scores["total"] == pytest.approx(scores["bm25"] + scores["neighbour"] + scores["session"])
+        assert list(scores) == ["total", "keyword", "neighbour", "session"]
+        assert scores["total"] == pytest.approx(scores["keyword"] + scores["neighbour"] + scores["session"])
         totals.append(scores["total"])
     assert totals == sorted(totals, reverse=True)
     assert list(result.query_terms) == ["invoic", "payment"]
