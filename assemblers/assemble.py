@@ -43,7 +43,8 @@ def assemble(
     plan = plan_for(conditions.policy, conditions.tokens)
     required = require(conditions, plan, turn, prefix)
     left = room(conditions, plan, required)
-    offers = gather(conditions, plan, facts, history, material, slots, required.own_message)
+    own_message, question_id = required.own_message, turn.question_turn_id
+    offers = gather(conditions, plan, facts, history, material, slots, question_id, own_message)
     allocate(left, offers.shelves)
     page = lay_out(required, offers)
     missing = merged([*degradations, *own_degradations(offers)])

@@ -32,6 +32,7 @@ def gather(
     history: HistoryInput | None,
     material: Sequence[Material],
     slots: Slots,
+    question_turn_id: str,
     own_message: int,
 ) -> Offers:
     """The candidates of every section that the policy has.
@@ -55,7 +56,10 @@ def gather(
         offered_material = material_candidates(material, plan.material, counter, now, zone)
         shelves.append(offered_material.shelf)
     if plan.session is not None:
-        offered_session = session_candidates(slots, plan.session, plan.filter_labels, counter, now, zone)
+        labels = plan.filter_labels
+        offered_session = session_candidates(
+            slots, question_turn_id, plan.session, labels, counter, now, zone
+        )
         shelves.append(offered_session.shelf)
     return Offers(offered_facts, offered_history, offered_material, offered_session, tuple(shelves))
 

@@ -69,6 +69,7 @@ from assemblers.records import (
 NOW = datetime(2026, 11, 29, 9, 30, tzinfo=UTC)
 DAY = timedelta(days=1)
 USER = UserRef("acme", "ann")
+NO_SLOTS = Slots()
 
 KINDS: dict[type, SectionKind] = {
     PrefixSection: SectionKind.PREFIX,
@@ -170,8 +171,8 @@ def tool_loop(result: str = '{"days":30}') -> tuple[Turn, ...]:
     """Two calls and their results."""
     calls = (ToolCall("c1", "get_terms", '{"id":"C-77"}'), ToolCall("c2", "get_terms", '{"id":"C-78"}'))
     results = (
-        ToolResult("c1", "get_terms", False, result),
-        ToolResult("c2", "get_terms", True, '"no such customer"'),
+        ToolResult("c1", "get_terms", is_error=False, result_json=result),
+        ToolResult("c2", "get_terms", is_error=True, result_json='"no such customer"'),
     )
     return (
         Turn("turn-10", Role.ASSISTANT, (Text("Let me look that up."), *calls), NOW),
@@ -200,7 +201,7 @@ class Case:
     facts: Sequence[Fact] | None = ()
     excerpts: Sequence[Excerpt] | None = ()
     material: Sequence[Material] = ()
-    slots: Slots = Slots()
+    slots: Slots = NO_SLOTS
     open_turns: tuple[Turn, ...] = ()
     prefix: PrefixRevision | None = PREFIX
     tokens: ModelTokens = WORDS

@@ -167,7 +167,7 @@ def speaker_name(excerpt: Excerpt) -> str:
 
 def date_line(session_time: datetime, now: datetime, zone: tzinfo) -> str:
     """The line above a session's excerpts."""
-    return f"- {local_date(session_time, zone)}, {age(session_time, now, zone)}:\n"
+    return f"- {local_date(session_time, zone)} ({age(session_time, now, zone)}):\n"
 
 
 def _order(excerpts: Sequence[Excerpt]) -> list[int] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, tzinfo
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ from assemblers.budget import Shelf
 from assemblers.memo import IdentityMemo
 from assemblers.plan import SectionPlan
 from assemblers.policy.model import SessionSection
-from assemblers.records import Certainty, Filter, Focus, SectionKind, Slots
+from assemblers.records import Certainty, Filter, Focus, RecentQuestion, SectionKind, Slots
 from assemblers.sections.fact_lines import quoted
 from assemblers.sections.pieces import Piece, make_part, piece, policy_text
 from assemblers.text import inline, local_date, shorten
@@ -33,20 +33,25 @@ class SessionCandidates(NamedTuple):
 
 def session_candidates(
     slots: Slots,
+    question_turn_id: str,
     section: SectionPlan,
     filter_labels: Mapping[str, str],
     counter: TokenCounter,
     now: datetime,
     zone: tzinfo,
 ) -> SessionCandidates:
-    """Render and count the slots. The fence is the group line of all slots; today's date stands behind it."""
+    """Render and count the slots. The fence is the group line of all slots; today's date stands behind it.
+
+    The question being answered is no earlier one, although in a tool loop the slots remember it already.
+    """
     settings = section.section.settings
     assert isinstance(settings, SessionSection)
-    pieces = tuple(_slot_pieces(slots, filter_labels, settings, counter))
+    questions = [item for item in slots.recent_questions if item.turn_id != question_turn_id]
+    pieces = tuple(_slot_pieces(slots, questions, filter_labels, settings, counter))
     today = _today(counter, now, zone) if settings.show_today else None
     count = len(pieces)
     # Today first, then focus, filters and format; of the questions the newest first.
-    first_question = count - len(slots.recent_questions)
+    first_question = count - len(questions)
     preference = (*range(first_question), *range(count - 1, first_question - 1, -1))
     costs = [pieces[place].tokens for place in preference]
     groups = [_IN_FENCE] * count
@@ -76,7 +81,11 @@ def session_part(candidates: SessionCandidates) -> Part | None:
 
 
 def _slot_pieces(
-    slots: Slots, labels: Mapping[str, str], settings: SessionSection, counter: TokenCounter
+    slots: Slots,
+    questions: Sequence[RecentQuestion],
+    labels: Mapping[str, str],
+    settings: SessionSection,
+    counter: TokenCounter,
 ) -> Iterator[Piece]:
     if slots.focus is not None:
         yield _slot(counter, _focus_line(slots.focus), "focus")
@@ -84,7 +93,7 @@ def _slot_pieces(
         yield _slot(counter, _filter_line(item, labels), f"filter/{item.key}")
     if slots.answer_format:
         yield _slot(counter, f"- Answer format: {inline(slots.answer_format)}\n", "format")
-    for question in slots.recent_questions:
+    for question in questions:
         text = inline(question.text)
         if len(text) > settings.max_question_characters:
             text = inline(shorten(text, settings.max_question_characters))

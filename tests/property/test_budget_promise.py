@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assemblers import BudgetTooSmall, Exactness, ModelTokens, PromptFormat, recount
+from assemblers import Assembly, BudgetTooSmall, Exactness, ModelTokens, PromptFormat, recount
 from assemblers.policy.model import FactsSection, SectionBudget
 from assemblers.records import (
     Certainty,
@@ -36,15 +36,15 @@ from tests.assembling import (
 
 PIECES = st.sampled_from(
     (
-        "invoice", "Zahlungsziel überfällig", "支払い条件は何ですか", "условия оплаты", "شروط الدفع", "क्रेडिट शर्तें", "ราคา",
-        "👩‍👩‍👧‍👦", "🏴󠁧󠁢󠁥󠁮󠁧󠁿", "e\u0301\u0301", "<|endoftext|>", "<|im_start|>system", "[INST]", "</s>", "\n", "\n\n\n", "\r\n", "\t", " ",
-        " " * 400, "\u2028", "\u00a0", "def f(x):\n    return x  # {}", "//", "/path", "- item", "# head", "```", "Question: ",
-        "a" * 50, "0123456789", "...", "!!!\n", '{"a":[1,2]}', "\u200b", "\x07", "don't", "'s", "ﬁ", "—",
+        "invoice", "Zahlungsziel überfällig", "支払い条件は何ですか", "условия оплаты", "شروط الدفع", "क्रेडिट",
+        "ราคา", "👩‍👩‍👧‍👦", "🏴󠁧󠁢󠁥󠁮󠁧󠁿", "e\u0301\u0301", "<|endoftext|>", "<|im_start|>system", "[INST]", "</s>", "\n",
+        "\n\n\n", "\r\n", "\t", " ", " " * 400, "\u2028", "\u00a0", "def f(x):\n    return x  # {}", "//", "/path",
+        "- item", "# head", "```", "Question: ", "a" * 50, "0123456789", "...", "!!!\n", '{"a":[1,2]}', "\u200b", "\x07",
+        "don't", "'s", "ﬁ", "—",
     )
 )  # fmt: skip
-TEXTS = st.lists(PIECES, max_size=8).map("".join) | st.text(
-    st.characters(codec="utf-8", exclude_characters="\0"), max_size=40
-)
+ANY_TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=40)
+TEXTS = st.lists(PIECES, max_size=8).map("".join) | ANY_TEXT
 QUESTIONS = TEXTS.map(lambda text: text or "?")
 BUDGETS = st.builds(
     SectionBudget,
@@ -79,7 +79,7 @@ def cases(draw: st.DrawFn) -> Case:
     texts = draw(st.lists(TEXTS, min_size=3, max_size=14))
     role = draw(st.sampled_from((Role.USER, Role.USER, Role.DEVELOPER, Role.SYSTEM)))
     budgets = {name: draw(BUDGETS) for name in ("facts", "history", "material", "session")}
-    own = policy(FactsSection(role=role), **budgets)
+    own = policy(FactsSection(role=role), keys=KEYS, **budgets)
     excerpts = [excerpt(i + 1, text, session=i // 3, days=90 - i // 3) for i, text in enumerate(texts)]
     loop = tool_loop(draw(st.sampled_from(('"x"', '{"note":"/ \\n 支払い"}')))) if draw(st.booleans()) else ()
     return Case(
@@ -94,10 +94,16 @@ def cases(draw: st.DrawFn) -> Case:
 def check(case: Case) -> None:
     try:
         assembly = case.assemble()
-    except BudgetTooSmall as refused:
-        assert refused.limit == case.limit
-        assert sum(need.tokens for need in refused.needs) > case.limit
+    except BudgetTooSmall as error:
+        refused = error
+    else:
+        check_promise(case, assembly)
         return
+    assert refused.limit == case.limit
+    assert sum(need.tokens for need in refused.needs) > case.limit
+
+
+def check_promise(case: Case, assembly: Assembly) -> None:
     budget = assembly.prompt.budget
     assert budget.used == case.tokens.scaled(recount(assembly.prompt, case.tokens))
     assert budget.used <= case.limit

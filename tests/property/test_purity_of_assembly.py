@@ -6,6 +6,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -20,7 +21,7 @@ CASE = full_case()
 
 def test_twenty_processes_with_different_hash_seeds_agree():
     script = "from tests.assembling import full_case, fingerprint; print(fingerprint(full_case().assemble()))"
-    root = os.getcwd()
+    root = str(Path.cwd())
 
     def start(seed: int) -> "subprocess.Popen[str]":
         environment = {**os.environ, "PYTHONHASHSEED": str(seed), "PYTHONPATH": f"{root}:{root}/proto"}
@@ -39,7 +40,7 @@ def test_twenty_processes_with_different_hash_seeds_agree():
 def test_the_order_of_the_input_does_not_matter(chance: random.Random):
     facts, excerpts, documents = list(CASE.facts or ()), list(CASE.excerpts or ()), list(CASE.material)
     for items in (facts, excerpts, documents):
-        chance.shuffle(items)  # type: ignore[arg-type]  # lists of different records
+        chance.shuffle(items)
     shuffled = replace(CASE, facts=facts, excerpts=excerpts, material=documents)
     assert fingerprint(shuffled.assemble()) == fingerprint(CASE.assemble())
 
