@@ -396,8 +396,10 @@ class AnsweredTurn:
 
 @dataclass(frozen=True, slots=True)
 class TraceSelector:
-    """Which traces: every set criterion must hold; times bound `create_time`, the end exclusive. `policy` is the name of
-    a revision, or of a policy for all its revisions."""
+    """Which traces: every set criterion must hold; times bound `create_time`, the end exclusive.
+
+    `policy` is the name of a revision, or of a policy for all its revisions.
+    """
 
     user_id: str | None = None
     session_id: str | None = None

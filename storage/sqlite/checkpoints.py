@@ -34,21 +34,23 @@ class Checkpoints:
         self._commits = 0
         self._running: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
+        self._closed = False
 
     def committed(self) -> None:
         """Another commit was made."""
         self._commits += 1
-        if self._commits >= COMMITS:
+        if self._commits >= COMMITS and not self._closed:
             self._commits = 0
             self._begin(emptying=False)
 
     def scrub(self) -> None:
         """Content was deleted: let no copy of it stay in the log."""
-        if self._timer is None:
+        if self._timer is None and not self._closed:
             self._timer = asyncio.get_running_loop().call_later(SCRUB_SECONDS, self._scrub_now)
 
     async def close(self) -> None:
         """Stop; what is due is left to the last checkpoint, which closing makes."""
+        self._closed = True
         if self._timer is not None:
             self._timer.cancel()
         if self._running is not None:

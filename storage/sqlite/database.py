@@ -32,7 +32,7 @@ class Database:
     """One reading connection for look-ups, a few for longer reads, and the writer."""
 
     def __init__(self, path: Path, writer: Writer) -> None:
-        self._path, self._writer = path, writer
+        self._path, self._writer, self._closed = path, writer, False
         self._reader = connect_reader(path)
         self._free: list[sqlite3.Connection] = []
         self._readers = asyncio.Semaphore(_READERS)
@@ -61,8 +61,15 @@ class Database:
                     connection.execute("BEGIN")
                     yield Snapshot(connection)
                 finally:
-                    connection.execute("ROLLBACK")
-                    self._free.append(connection)
+                    self._give_back(connection)
+
+    def _give_back(self, connection: sqlite3.Connection) -> None:
+        if self._closed:
+            connection.close()
+            return
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        self._free.append(connection)
 
     async def write(
         self,
@@ -78,7 +85,8 @@ class Database:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
     def close(self) -> None:
-        """Close the reading connections."""
+        """Close the reading connections; one that is in use is closed after its use."""
+        self._closed = True
         for connection in (self._reader, *self._free):
             connection.close()
         self._thread.shutdown()

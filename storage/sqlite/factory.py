@@ -2,6 +2,7 @@
 
 import asyncio
 import sqlite3
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -44,7 +45,7 @@ class SqliteStorage:
     ) -> None:
         heads = ChainHeads()
         retention = Retention()
-        self._lock, self._connection = lock, connection
+        self._lock, self._connection, self._closed = lock, connection, False
         self._writer = Writer(connection, heads.forget)
         self._checkpoints = Checkpoints(path, self._writer)
         self._writer.on_commit(self._checkpoints.committed)
@@ -61,6 +62,8 @@ class SqliteStorage:
         self.users: UserStore = SqliteUsers(self._database)
         self.usage: UsageStore = SqliteUsage(self._database)
         self.sessions = sessions
+        # A process that was killed may have left deleted content in the log.
+        self._checkpoints.scrub()
 
     async def ready(self) -> bool:
         """Whether reads and writes work now; a write that changes nothing finds out."""
@@ -78,10 +81,14 @@ class SqliteStorage:
 
     async def close(self) -> None:
         """Finish what was accepted and let go of everything."""
-        await self._writer.close()
+        if self._closed:
+            return
+        self._closed = True
         await self._checkpoints.close()
+        await self._writer.close()
         self._database.close()
-        with translated():
+        # Where this fails nothing is lost: the log holds it, and the next start empties it.
+        with suppress(sqlite3.Error):
             empty_log(self._connection)
         self._connection.close()
         self._lock.release()

@@ -1,6 +1,7 @@
 """Deleted content is gone from the files: the database, its log, and every answer kept for repeats."""
 
 import asyncio
+import shutil
 from pathlib import Path
 
 import pytest
@@ -69,3 +70,15 @@ async def test_closing_right_after_deleting_leaves_no_byte_behind(tmp_path: Path
         await storage.facts.record(USER, [fact("k", CANARY)], NOW, receipt())
         await storage.facts.delete(USER, 1, "", NOW, receipt())
     assert not files_with_canary(tmp_path)
+
+
+async def test_what_a_killed_process_left_in_the_log_goes_after_the_next_start(tmp_path: Path) -> None:
+    first = await open_sqlite(tmp_path / "a")
+    await first.facts.record(USER, [fact("k", CANARY)], NOW, receipt())
+    await first.facts.delete(USER, 1, "", NOW, receipt())
+    # The files as a kill right after the deletion would have left them.
+    shutil.copytree(tmp_path / "a", tmp_path / "b")
+    await first.close()
+    assert files_with_canary(tmp_path / "b")
+    async with await open_sqlite(tmp_path / "b"):
+        assert await gone(tmp_path / "b")

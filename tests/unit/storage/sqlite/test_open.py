@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from storage.conformance.samples import NOW, USER, archived, receipt, trace
 from storage.errors import DataFolderInUse, SchemaMismatch, StorageUnavailable
+from storage.ports import ArchiveSnapshot
 from storage.sql.migrate import main as migrate
 from storage.sql.revision import REVISION
 from storage.sqlite import open_sqlite, upgrade
@@ -118,3 +120,25 @@ async def test_a_copy_of_a_closed_folder_is_whole(tmp_path: Path) -> None:
     shutil.copytree(tmp_path / "a", tmp_path / "b")
     async with await open_sqlite(tmp_path / "b") as storage:
         assert await storage.ready()
+
+
+async def test_closing_twice_is_closing_once(tmp_path: Path) -> None:
+    storage = await open_sqlite(tmp_path / "one")
+    await storage.close()
+    async with await open_sqlite(tmp_path / "two"):
+        await storage.close()
+        with pytest.raises(DataFolderInUse):
+            await open_sqlite(tmp_path / "two")
+
+
+async def test_closing_under_a_reader_and_many_writers_finishes_what_was_accepted(tmp_path: Path) -> None:
+    storage = await open_sqlite(tmp_path)
+    await storage.archives.append(USER, [archived("s", *map(str, range(600)))], NOW, receipt())
+    load = asyncio.ensure_future(storage.archives.load(USER))
+    appends = [asyncio.ensure_future(storage.traces.append(trace(f"x{index}"))) for index in range(300)]
+    await asyncio.sleep(0)
+    await storage.close()
+    assert {seal.sequence for seal in await asyncio.gather(*appends)} == set(range(1, 301))
+    assert isinstance(
+        (await asyncio.gather(load, return_exceptions=True))[0], ArchiveSnapshot | StorageUnavailable
+    )
