@@ -326,12 +326,12 @@ class PrefixRevision:
     tools: tuple[ToolDefinition, ...]
     create_time: datetime
     allowed_patterns: tuple[str, ...] = ()
+    name: str = field(init=False)
+    """The resource name, ids percent-encoded."""
 
-    @property
-    def name(self) -> str:
-        """The resource name, ids percent-encoded."""
+    def __post_init__(self) -> None:
         tenant, prefix = quote(self.tenant_id, safe=""), quote(self.prefix_id, safe="")
-        return f"tenants/{tenant}/prefixes/{prefix}/revisions/{self.digest}"
+        object.__setattr__(self, "name", f"tenants/{tenant}/prefixes/{prefix}/revisions/{self.digest}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -220,9 +220,10 @@ class PolicyRevision:
     tenant_id: str
     digest: str
     policy: Policy
+    name: str = field(init=False)
+    """The resource name, ids percent-encoded."""
 
-    @property
-    def name(self) -> str:
-        """The resource name, ids percent-encoded."""
+    def __post_init__(self) -> None:
         head = f"tenants/{quote(self.tenant_id, safe='')}/" if self.tenant_id else ""
-        return f"{head}policies/{quote(self.policy.policy_id, safe='')}/revisions/{self.digest}"
+        name = f"{head}policies/{quote(self.policy.policy_id, safe='')}/revisions/{self.digest}"
+        object.__setattr__(self, "name", name)
