@@ -10,7 +10,7 @@ from gateway.policies.canonical import canonical_form, digest_of
 from gateway.policies.diagnostics import ERROR, Diagnostic, Place, located
 from gateway.policies.from_proto import policy_of
 from gateway.policies.yaml_reader import read_yaml
-from gateway.server.remedies import field_violation
+from gateway.remedies import field_violation
 from muniment.v1 import policy_pb2
 
 

@@ -8,7 +8,7 @@ from google.protobuf.message import DecodeError, Message
 from gateway.errors import InvalidArgument, MalformedRequest
 from gateway.server.call import Call, Handler, Method
 from gateway.server.content_rules import content_violations, holds_nul
-from gateway.server.remedies import field_violation
+from gateway.remedies import field_violation
 
 
 class UnsafeProtobufError(RuntimeError):

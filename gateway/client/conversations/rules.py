@@ -7,7 +7,7 @@ from google.protobuf.message import Message
 from protovalidate import Validator
 
 from gateway.client.conversations.fields import Fields
-from gateway.server.remedies import field_violation
+from gateway.remedies import field_violation
 
 _validator = Validator()
 
