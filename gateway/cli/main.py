@@ -1,6 +1,7 @@
 """The `muniment` command: all its parts under one name."""
 
 import io
+import os
 import sys
 from typing import Annotated
 
@@ -51,6 +52,8 @@ app.add_typer(prefix.app, name="prefix")
 
 def main() -> None:
     """The entry point of the command."""
+    # What grpc's core writes to stderr by itself repeats, for its makers, what our messages say.
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     for stream in (sys.stdout, sys.stderr):
         # A terminal that cannot show a character gets a mark in its place, and not a traceback.
         if isinstance(stream, io.TextIOWrapper):

@@ -2,6 +2,7 @@
 
 import sys
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +15,9 @@ from gateway.cli.show.budget import budget_view
 from gateway.cli.show.palette import section_name
 from gateway.cli.show.prompt import PromptView
 from gateway.cli.show.visible import visible
+from gateway.client import Client
 from muniment.v1.context_pb2 import AssembleContextRequest, AssembleContextResponse, Material
+from muniment.v1.trace_pb2 import Candidate, GetTraceRequest
 from muniment.v1.types_pb2 import Budget, Content, ModelProfile, PromptFormat, Role, SessionRef, Turn
 
 BODIES = {
@@ -47,12 +50,19 @@ def assemble(connection: Connection, ask: Ask) -> None:
     request = _request(ask)
     with calling(connection) as client:
         answer = client.call(client.context.AssembleContext, request)
+        shown = not connection.as_json and not ask.body
+        candidates = _candidates(client, answer.trace) if shown and answer.trace else ()
     if ask.body and not connection.as_json:
-        typer.echo(answer.prompt.rendered[0].body, nl=False)
+        # Into a pipe goes the body and not a byte more.
+        typer.echo(answer.prompt.rendered[0].body, nl=sys.stdout.isatty())
         return
-    emit(connection, answer, PromptView(answer.prompt), budget_view(answer.prompt.budget_report))
-    if not connection.as_json:
+    emit(connection, answer, PromptView(answer.prompt), budget_view(answer.prompt.budget_report, candidates))
+    if shown:
         _notes(answer)
+
+
+def _candidates(client: Client, trace: str) -> Sequence[Candidate]:
+    return client.call(client.traces.GetTrace, GetTraceRequest(name=trace)).trace.candidates
 
 
 def _request(ask: Ask) -> AssembleContextRequest:

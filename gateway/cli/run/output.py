@@ -1,6 +1,6 @@
 """Prints answers: tables and colours for people, proto JSON for scripts; problems and progress go to stderr."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import NoReturn
 
@@ -9,12 +9,15 @@ from google.protobuf.json_format import MessageToJson
 from google.protobuf.message import Message
 from rich.console import Console, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
+from rich.text import Text
 
 from gateway.cli.exits import exit_code
 from gateway.cli.options import Connection
 from gateway.cli.show.problems import Source, problem_lines
 from gateway.client import CallError, Client, connect
 from gateway.client.conversations.player import Progress as Report
+
+_NO_HINTS: Mapping[str, str] = {}
 
 
 def console(stderr: bool = False) -> Console:
@@ -29,16 +32,25 @@ def emit(connection: Connection, answer: Message, *views: RenderableType) -> Non
         return
     out = console()
     for view in views:
-        out.print(view)
+        # Names and YAML are for copying: a line of text is never broken, a table or a prompt is.
+        out.print(view, soft_wrap=isinstance(view, Text))
 
 
 @contextmanager
-def calling(connection: Connection, source: Source | None = None) -> Iterator[Client]:
-    """A client; a call that fails is told on stderr and ends the command with its exit code."""
+def calling(
+    connection: Connection, source: Source | None = None, hints: Mapping[str, str] = _NO_HINTS
+) -> Iterator[Client]:
+    """A client; a call that fails is told on stderr and ends the command with its exit code.
+
+    `source` is the policy's text, for diagnostics; `hints` say by reason what else to try.
+    """
     try:
         with connect(connection.address) as client:
             yield client
     except CallError as error:
+        hint = hints.get(error.reason)
+        if hint is not None and not connection.as_json:
+            typer.echo(f"hint: {hint}", err=True)
         report(error, connection, source)
 
 

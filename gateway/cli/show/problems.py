@@ -28,8 +28,9 @@ class Source:
 
 def problem_lines(error: CallError, source: Source | None = None) -> Iterator[Text]:
     """The error in words: message, fields, needs, diagnostics, and when to try again."""
-    title = Text.assemble(("error", "bold red"), f": {visible(error.message)}")
-    yield title
+    # Of a policy's faults the message quotes the first, which stands below with all the others.
+    message = error.message.partition(":")[0] if error.diagnostics else error.message
+    yield Text.assemble(("error", "bold red"), f": {visible(message)}")
     if error.diagnostics:
         yield from diagnostic_lines(error.diagnostics, source)
     else:

@@ -108,7 +108,7 @@ def policy_revisions_table(revisions: Iterable[PolicyRevision]) -> Table:
     """Revisions of a policy."""
     made = table("registered", "author", "revision")
     for revision in revisions:
-        made.add_row(instant(revision.create_time), visible(revision.author), Text(revision.name))
+        made.add_row(instant(revision.create_time), visible(revision.author), short_name(revision.name))
     return made
 
 
@@ -123,10 +123,12 @@ def prefixes_table(revisions: Iterable[PrefixRevision]) -> Table:
 
 def traces_table(traces: Iterable[Trace]) -> Table:
     """Traces, with whose turn they are of."""
-    made = table("when", "user", "session", "turn", "tokens", "trace")
+    made = table("trace", "when", "tokens", "user, session, turn")
+    for column in made.columns[:-1]:
+        column.no_wrap = True
     for trace in traces:
-        who = (visible(v) for v in (trace.session.user_id, trace.session.session_id, trace.turn_id))
-        made.add_row(instant(trace.now), *who, str(trace.totals.used), trace.name.rpartition("/")[2])
+        who = Text(visible(", ".join((trace.session.user_id, trace.session.session_id, trace.turn_id))))
+        made.add_row(trace.name.rpartition("/")[2], instant(trace.now), str(trace.totals.used), who)
     return made
 
 
