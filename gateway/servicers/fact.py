@@ -61,9 +61,10 @@ class FactServicer:
             return invalidation_to(done, call.now)
 
         if request.validate_only:
-            return answer(await self._facts.validate_invalidation(user, selector))
+            return answer(await self._facts.validate_invalidation(user, selector, call.deadline))
+        receipt = call.receipt(answer)
         return answer(
-            await self._facts.invalidate(user, selector, request.reason, call.now, call.receipt(answer))
+            await self._facts.invalidate(user, selector, request.reason, call.now, call.deadline, receipt)
         )
 
     async def DeleteFact(

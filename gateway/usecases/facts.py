@@ -1,10 +1,12 @@
 """The use cases of FactService: offer, read, list, invalidate and delete a user's facts."""
 
-from collections.abc import Iterable
+import asyncio
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from assemblers.records import Fact, UserRef
+from gateway.deadline import Deadline
 from gateway.errors import InvalidArgument
 from gateway.usecases.admission import OfferedFact, Verdict, admit, check_read_times
 from gateway.usecases.appearances import Appearance, all_appearances
@@ -21,6 +23,8 @@ from storage.ports import (
 )
 
 _PAGE = 500
+_COUNTING_SHARE = 0.5
+"""The share of the remaining time that counting affected traces may take; the rest is for taking facts out of use."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +37,11 @@ class FactOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Invalidation:
-    """The facts that are out of use now, by key, subject and number, and how many traces included one of them."""
+    """The facts that are out of use now, by key, subject and number, and how many traces included one of them: None
+    where there was no time to count them."""
 
     facts: tuple[Fact, ...]
-    affected_traces: int
+    affected_traces: int | None
 
 
 class Facts:
@@ -83,19 +88,22 @@ class Facts:
         selector: FactSelector,
         reason: str,
         now: datetime,
+        deadline: Deadline,
         receipt: Receipt[Invalidation],
     ) -> Invalidation:
         """Take the selected facts out of use. A fact that is named and not the user's is `NotFound`."""
         check_period(selector.written_from, selector.written_until)
-        found = await self._affected(user, await self._selected(user, selector))
+        found = await self._affected(user, await self._selected(user, selector), deadline)
         kept: Receipt[tuple[Fact, ...]] = through(receipt, lambda facts: _invalidation(facts, found))
         return _invalidation(await self._store.invalidate(user, selector, reason, now, kept), found)
 
-    async def validate_invalidation(self, user: UserRef, selector: FactSelector) -> Invalidation:
+    async def validate_invalidation(
+        self, user: UserRef, selector: FactSelector, deadline: Deadline
+    ) -> Invalidation:
         """What would be taken out of use; nothing is written."""
         check_period(selector.written_from, selector.written_until)
         facts = await self._selected(user, selector)
-        return _invalidation(facts, await self._affected(user, facts))
+        return _invalidation(facts, await self._affected(user, facts, deadline))
 
     async def delete(self, user: UserRef, no: int, etag: str, now: datetime, receipt: Receipt[Fact]) -> Fact:
         """Remove the fact's value for good, if the etag ("" is any) is its present one."""
@@ -119,12 +127,19 @@ class Facts:
             facts += page.items
         return tuple(facts)
 
-    async def _affected(self, user: UserRef, facts: tuple[Fact, ...]) -> tuple[Appearance, ...]:
-        """The traces that included any of the facts: none is older than the oldest of these."""
+    async def _affected(
+        self, user: UserRef, facts: tuple[Fact, ...], deadline: Deadline
+    ) -> tuple[Appearance, ...] | None:
+        """The traces that included any of the facts, None where there are too many to look through in time."""
         if not facts:
             return ()
+        # No trace that included a fact is older than the fact.
         since = min(fact.write_time for fact in facts)
-        return await all_appearances(self._traces, user, _items(facts), since)
+        try:
+            async with asyncio.timeout(deadline.share(_COUNTING_SHARE).remaining()):
+                return await all_appearances(self._traces, user, _items(facts), since)
+        except TimeoutError:
+            return None
 
 
 def check_period(start: datetime | None, end: datetime | None) -> None:
@@ -141,8 +156,10 @@ def _outcomes(verdicts: Iterable[Verdict], written: Iterable[FactWritten]) -> tu
     return tuple(FactOutcome(v, next(results) if v.draft is not None else None) for v in verdicts)
 
 
-def _invalidation(facts: Iterable[Fact], found: Iterable[Appearance]) -> Invalidation:
+def _invalidation(facts: Iterable[Fact], found: Sequence[Appearance] | None) -> Invalidation:
     ordered = tuple(sorted(facts, key=lambda f: (f.key, f.subject.kind, f.subject.id, f.no)))
+    if found is None:
+        return Invalidation(ordered, None)
     items = _items(ordered)
     return Invalidation(ordered, sum(not items.isdisjoint(appearance.item_ids) for appearance in found))
 

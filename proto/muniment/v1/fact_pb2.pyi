@@ -609,7 +609,9 @@ class InvalidateFactsResponse(_message.Message):
     invalidated_count: _builtins.int
     """How many they are."""
     affected_trace_count: _builtins.int
-    """How many traces included one of them. ListAppearances lists those of each."""
+    """How many traces included one of them. ListAppearances lists those of each. Unset where counting would have taken
+    more than half of the call's time: invalidating never waits for it.
+    """
     @_builtins.property
     def invalidated(self) -> _containers.RepeatedCompositeFieldContainer[Global___Fact]:
         """The facts, by key, subject and number; the first 1,000 of them."""
@@ -619,13 +621,15 @@ class InvalidateFactsResponse(_message.Message):
         *,
         invalidated: _abc.Iterable[Global___Fact] | None = ...,
         invalidated_count: _builtins.int = ...,
-        affected_trace_count: _builtins.int = ...,
+        affected_trace_count: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_affected_trace_count", b"_affected_trace_count", "affected_trace_count", b"affected_trace_count"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["affected_trace_count", b"affected_trace_count", "invalidated", b"invalidated", "invalidated_count", b"invalidated_count"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_affected_trace_count", b"_affected_trace_count", "affected_trace_count", b"affected_trace_count", "invalidated", b"invalidated", "invalidated_count", b"invalidated_count"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__affected_trace_count: _TypeAlias = _typing.Literal["affected_trace_count"]  # noqa: Y015
+    _WhichOneofArgType__affected_trace_count: _TypeAlias = _typing.Literal["_affected_trace_count", b"_affected_trace_count"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__affected_trace_count) -> _WhichOneofReturnType__affected_trace_count | None: ...
 
 Global___InvalidateFactsResponse: _TypeAlias = InvalidateFactsResponse  # noqa: Y015
 

@@ -11,6 +11,7 @@ from assemblers.policy.model import FactKey, FactRules, Policy, PolicyRevision
 from assemblers.records import (
     FactKind,
     FactOrigin,
+    FactState,
     Outcome,
     SectionKind,
     SessionRef,
@@ -21,6 +22,7 @@ from assemblers.records import (
 from assemblers.tokens import Exactness
 from assemblers.trace.codec import encode_record
 from assemblers.trace.record import Counting, Seals, TraceRecord, Versions
+from gateway.deadline import Deadline
 from gateway.usecases.admission import OfferedFact
 from gateway.usecases.appearances import all_appearances, appearances
 from gateway.usecases.facts import FactOutcome, Facts, Invalidation
@@ -123,6 +125,7 @@ async def test_traces_from_before_an_instant_are_not_looked_at(storage: Storage)
     assert len(await all_appearances(storage.traces, ANN, ["fact/7"], since)) == 2
 
 
+LATER = Deadline.after(600.0)
 RECORD: Receipt[tuple[FactOutcome, ...]] = Receipt("acme", "RecordFacts", "", b"", NOW, lambda _: b"")
 INVALIDATE: Receipt[Invalidation] = Receipt("acme", "InvalidateFacts", "", b"", NOW, lambda _: b"")
 
@@ -133,25 +136,30 @@ class _Catalog(PolicyCatalog):
         return PolicyRevision("", "d", Policy("p", (), facts=FactRules((key,))))
 
 
+async def write(facts: Facts, *subjects: str) -> None:
+    for subject in subjects:
+        about = Subject("customer", subject)
+        offer = OfferedFact(about, "style", ValueType.TEXT, "short", None, FactOrigin.STATED, subject, "w")
+        await facts.record(ANN, (offer,), "", NOW, RECORD)
+
+
 async def test_an_invalidation_counts_the_prompts_that_included_any_of_its_facts(storage: Storage):
     facts = Facts(storage.facts, storage.traces, _Catalog())
-
-    for subject in ("a", "b", "c"):
-        offer = OfferedFact(
-            Subject("customer", subject),
-            "style",
-            ValueType.TEXT,
-            "short",
-            None,
-            FactOrigin.STATED,
-            subject,
-            "w",
-        )
-        await facts.record(ANN, (offer,), "", NOW, RECORD)
+    await write(facts, "a", "b", "c")
     await trace(storage, 1, block(SourceKind.FACT, "fact/", {1: IN, 2: IN, 3: IN}))
     await trace(storage, 2, block(SourceKind.FACT, "fact/", {1: OUT, 2: IN}))
     await trace(storage, 3, block(SourceKind.FACT, "fact/", {1: OUT, 3: IN}))
-    dry = await facts.validate_invalidation(ANN, FactSelector(source="b"))
-    done = await facts.invalidate(ANN, FactSelector(writer="w"), "r", NOW, INVALIDATE)
+    dry = await facts.validate_invalidation(ANN, FactSelector(source="b"), LATER)
+    done = await facts.invalidate(ANN, FactSelector(writer="w"), "r", NOW, LATER, INVALIDATE)
     assert ([f.no for f in dry.facts], dry.affected_traces) == ([2], 2)
     assert ([f.no for f in done.facts], done.affected_traces) == ([1, 2, 3], 3)
+
+
+async def test_invalidating_does_not_wait_for_a_count_that_takes_too_long(storage: Storage):
+    facts = Facts(storage.facts, storage.traces, _Catalog())
+    await write(facts, "a")
+    for number in range(1, 40):
+        await trace(storage, number, block(SourceKind.FACT, "fact/", {1: IN}))
+    done = await facts.invalidate(ANN, FactSelector(writer="w"), "r", NOW, Deadline.after(0.0), INVALIDATE)
+    assert ([f.no for f in done.facts], done.affected_traces) == ([1], None)
+    assert (await facts.get(ANN, 1)).state is FactState.INVALIDATED
