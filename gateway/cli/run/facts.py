@@ -44,9 +44,9 @@ def record(connection: Connection, who: Who, claim: Claim, policy: str, dry_run:
     request = RecordFactsRequest(user=_user(who), facts=[_fact(claim)], policy=policy, validate_only=dry_run)
     with calling(connection) as client:
         answer = client.call(client.facts.RecordFacts, request)
-    emit(
-        connection, answer, *verdict_lines([claim.key], answer.results), facts_table(_stored(answer.results))
-    )
+    stored = _stored(answer.results)
+    views = [*verdict_lines([claim.key], answer.results), *([facts_table(stored)] if stored else [])]
+    emit(connection, answer, *views)
     if any(result.verdict == FactResult.VERDICT_REFUSED for result in answer.results):
         raise typer.Exit(ExitCode.INVALID)
 
@@ -99,8 +99,8 @@ def list_facts(connection: Connection, who: Who, key: str, everything: bool, lim
     request = ListFactsRequest(user=_user(who), key=key, include_retired=everything, page_size=limit)
     with calling(connection) as client:
         answer = client.call(client.facts.ListFacts, request)
-    more = Text("there are more: raise --limit", "dim") if answer.next_page_token else Text("")
-    emit(connection, answer, facts_table(answer.facts), more)
+    more = [Text("there are more: raise --limit", "dim")] if answer.next_page_token else []
+    emit(connection, answer, facts_table(answer.facts), *more)
 
 
 def get(connection: Connection, who: Who, reference: str) -> None:
@@ -132,7 +132,9 @@ def invalidate(
     with calling(connection) as client:
         answer = client.call(client.facts.InvalidateFacts, request)
     verb = "would be invalidated" if dry_run else "invalidated"
-    counts = f"{answer.invalidated_count} facts {verb}; they appeared in {answer.affected_trace_count} traces"
+    counts = (
+        f"{verb}: {answer.invalidated_count}; traces in which they appeared: {answer.affected_trace_count}"
+    )
     emit(connection, answer, facts_table(answer.invalidated), Text(counts))
 
 

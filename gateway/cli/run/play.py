@@ -24,12 +24,14 @@ from muniment.v1.trace_pb2 import GetTraceRequest
 from muniment.v1.types_pb2 import Role
 
 _SAID_CHARACTERS = 40
+_PLAYED_BEFORE = "it was played before: --session with another id plays it once more"
+_HINTS = {"TURN_ID_REUSED": _PLAYED_BEFORE, "INVALIDATED": _PLAYED_BEFORE}
 
 
 def play(connection: Connection, file: Path, user: str, session: str) -> None:
     """Play a file; user and live session can be others than the file's."""
     conversation = _renamed(read(file), user, session)
-    with calling(connection, policy_source(conversation)) as client, progress(connection) as advance:
+    with calling(connection, policy_source(conversation), _HINTS) as client, progress(connection) as advance:
         played = Player(client, conversation, advance).play()
         last = played.answers[-1].response
         trace = client.call(client.traces.GetTrace, GetTraceRequest(name=last.trace)).trace
