@@ -52,9 +52,12 @@ def _within_budget(story: Story) -> bool:
 
 
 def _recounts_equal(story: Story) -> bool:
-    factor = story.prompt.budget_report.factor_permille
+    """Parts are counted in the vocabulary's tokens, the second time in the model's: the factor stands between."""
+    report = story.prompt.budget_report
     counts = [tokens for _, tokens in text_parts(story.prompt)]
-    return factor != 1000 or list(story.recounted) == counts
+    if report.factor_permille != 1000:
+        return report.used >= sum(counts)
+    return list(story.recounted) == counts and report.used >= sum(counts)
 
 
 def _why_is_in_the_prompt(story: Story) -> bool:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import typer
+from rich.console import RenderableType
 from rich.text import Text
 
 from gateway.cli.exits import ExitCode
@@ -45,7 +46,9 @@ def record(connection: Connection, who: Who, claim: Claim, policy: str, dry_run:
     with calling(connection) as client:
         answer = client.call(client.facts.RecordFacts, request)
     stored = _stored(answer.results)
-    views = [*verdict_lines([claim.key], answer.results), *([facts_table(stored)] if stored else [])]
+    views: list[RenderableType] = [*verdict_lines([claim.key], answer.results)]
+    if stored:
+        views.append(facts_table(stored))
     emit(connection, answer, *views)
     if any(result.verdict == FactResult.VERDICT_REFUSED for result in answer.results):
         raise typer.Exit(ExitCode.INVALID)
