@@ -1,10 +1,23 @@
 """Facts that are taken back: invalidated ones stay readable for audit, of deleted ones only the proof stays."""
 
-from assemblers.records import FactState, Subject
+import random
+from collections.abc import Sequence
+
+from assemblers.records import Fact, FactState, Subject
 from storage.conformance.samples import ALL, NOW, USER, about, fact, later, receipt, refused
 from storage.errors import EtagMismatch, NotFound
 from storage.etags import fact_etag
 from storage.ports import FactSelector, Storage
+
+
+def shown(facts: Sequence[Fact]) -> tuple[Fact, ...]:
+    """What a snapshot of these facts, all about the user, must hold."""
+    latest: dict[str, Fact] = {}
+    for item in sorted(facts, key=lambda item: (item.read_time, item.revision)):
+        if item.state in (FactState.SUPERSEDED, FactState.INVALIDATED):
+            latest[item.key] = item
+    current = [item for item in facts if item.state is FactState.CURRENT]
+    return tuple(sorted((*current, *latest.values()), key=lambda item: (item.key, item.no)))
 
 
 class RetiredFactSuite:
@@ -35,6 +48,25 @@ class RetiredFactSuite:
         assert [(item.no, item.state) for item in (await storage.facts.load(USER)).facts] == [
             (3, FactState.INVALIDATED)
         ]
+
+    async def test_snapshots_show_the_latest_retired_fact_whatever_the_order_of_events(
+        self, storage: Storage
+    ) -> None:
+        """The rule of the port, worked out anew after each of many steps from all facts there are."""
+        chance = random.Random(5)  # noqa: S311 - chooses steps, not secrets
+        facts: tuple[Fact, ...] = ()
+        for step in range(150):
+            key, now = f"k{chance.randrange(3)}", later(minutes=step)
+            kind = chance.choice(("record", "record", "record", "late", "invalidate", "delete"))
+            if kind == "invalidate":
+                await storage.facts.invalidate(USER, FactSelector(key=key), "", now, receipt())
+            elif kind == "delete" and facts:
+                await storage.facts.delete(USER, chance.choice(facts).no, "", now, receipt())
+            else:
+                read = later(hours=-chance.randrange(100)) if kind == "late" else now
+                await storage.facts.record(USER, [fact(key, step, read)], now, receipt())
+            facts = (await storage.facts.list(USER, FactSelector(include_retired=True), ALL)).items
+            assert (await storage.facts.load(USER)).facts == shown(facts), step
 
     async def test_bulk_invalidation_takes_exactly_what_a_writer_wrote(self, storage: Storage) -> None:
         good = [fact(f"good{index}") for index in range(3)]

@@ -77,6 +77,9 @@ facts = sa.Table(
     sa.Column("delete_time", TIME),
     _column("invalidation_reason", TEXT),
     _column("commitment", BYTES),
+    # 1 for what a snapshot shows: the current fact of a (subject, key), and the latest of the retired ones. Kept up by
+    # each write, so that loading a user's facts costs nothing for revisions that nobody looks at.
+    _column("shown", FLAG),
     # Both are null once the fact is deleted: with the salt goes the way to guess the content.
     sa.Column("salt", BYTES),
     sa.Column("content", BYTES),
@@ -92,7 +95,29 @@ facts = sa.Table(
         sqlite_where=sa.text("state = 'CURRENT'"),
         postgresql_where=sa.text("state = 'CURRENT'"),
     ),
-    sa.Index("ix_facts_state", "tenant_id", "user_id", "state"),
+    sa.Index(
+        "ix_facts_shown",
+        "tenant_id",
+        "user_id",
+        "subject_kind",
+        "subject_id",
+        "fact_key",
+        sqlite_where=sa.text("shown = 1"),
+        postgresql_where=sa.text("shown = 1"),
+    ),
+    sa.Index(
+        "ix_facts_retired",
+        "tenant_id",
+        "user_id",
+        "subject_kind",
+        "subject_id",
+        "fact_key",
+        "read_time",
+        "revision",
+        sqlite_where=sa.text("state IN ('SUPERSEDED', 'INVALIDATED')"),
+        postgresql_where=sa.text("state IN ('SUPERSEDED', 'INVALIDATED')"),
+    ),
+    sa.Index("ix_facts_state", "tenant_id", "user_id", "state", "no"),
 )
 
 archived_sessions = sa.Table(

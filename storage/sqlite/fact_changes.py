@@ -20,14 +20,20 @@ MAX_CURRENT_FACTS: Final = 4_096
 """Current, unexpired facts of one user."""
 SALT_BYTES: Final = 16
 
-_INSERT = f"""INSERT INTO facts (tenant_id, user_id, salt, {COLUMNS}) VALUES ({", ".join("?" * 24)})"""
+_INSERT = f"""INSERT INTO facts (tenant_id, user_id, salt, shown, {COLUMNS}) VALUES ({", ".join("?" * 25)})"""
 _SUPERSEDE = """UPDATE facts SET state = 'SUPERSEDED', superseded_by = ?
     WHERE tenant_id = ? AND user_id = ? AND no = ?"""
 _INVALIDATE = """UPDATE facts SET state = 'INVALIDATED', invalidated_time = ?, invalidation_reason = ?
     WHERE tenant_id = ? AND user_id = ? AND no = ?"""
 # What could tell the content goes; number, key, times and commitment stay as the proof that it was there.
 _DELETE = """UPDATE facts SET state = 'DELETED', content = NULL, salt = NULL, source = '', source_turn = '',
-    invalidation_reason = '', delete_time = ? WHERE tenant_id = ? AND user_id = ? AND no = ?"""
+    invalidation_reason = '', delete_time = ?, shown = 0 WHERE tenant_id = ? AND user_id = ? AND no = ?"""
+
+_OF_KEY = "tenant_id = ?1 AND user_id = ?2 AND subject_kind = ?3 AND subject_id = ?4 AND fact_key = ?5"
+_HIDE_RETIRED = f"UPDATE facts SET shown = 0 WHERE {_OF_KEY} AND shown = 1 AND state <> 'CURRENT'"
+_SHOW_LATEST_RETIRED = f"""UPDATE facts SET shown = 1 WHERE tenant_id = ?1 AND user_id = ?2 AND no =
+    (SELECT no FROM facts WHERE {_OF_KEY} AND state IN ('SUPERSEDED', 'INVALIDATED')
+    ORDER BY read_time DESC, revision DESC LIMIT 1)"""
 
 
 def record_facts(
@@ -66,8 +72,18 @@ def _record(
         # First, since the index admits one current fact per (subject, key) only.
         connection.execute(_SUPERSEDE, (no, user.tenant_id, user.user_id, current.no))
         superseded = (replace(current, state=FactState.SUPERSEDED, superseded_by=no),)
-    connection.execute(_INSERT, (user.tenant_id, user.user_id, salt, *_columns(fact), content))
+    shown = int(fact.state is FactState.CURRENT)
+    connection.execute(_INSERT, (user.tenant_id, user.user_id, salt, shown, *_columns(fact), content))
+    if current is not None:
+        _show_latest_retired(connection, fact)
     return FactWritten(fact, superseded)
+
+
+def _show_latest_retired(connection: sqlite3.Connection, fact: Fact) -> None:
+    """Something of this fact's (subject, key) was retired or deleted: show the latest of what is retired."""
+    key = (fact.user.tenant_id, fact.user.user_id, fact.subject.kind, fact.subject.id, fact.key)
+    connection.execute(_HIDE_RETIRED, key)
+    connection.execute(_SHOW_LATEST_RETIRED, key)
 
 
 def _says_the_same(draft: FactDraft, fact: Fact) -> bool:
@@ -142,6 +158,7 @@ def invalidate_facts(
     facts = [fact_of(user, *row) for row in rows]
     for fact in facts:
         connection.execute(_INVALIDATE, (to_micros(now), reason, user.tenant_id, user.user_id, fact.no))
+        _show_latest_retired(connection, fact)
     if facts:
         _advance_epoch(connection, user)
     return tuple(
@@ -160,6 +177,7 @@ def delete_fact(connection: sqlite3.Connection, user: UserRef, no: int, etag: st
     if fact.state is FactState.DELETED:
         return fact
     connection.execute(_DELETE, (to_micros(now), user.tenant_id, user.user_id, no))
+    _show_latest_retired(connection, fact)
     _advance_epoch(connection, user)
     return replace(fact, state=FactState.DELETED, value="", source="", source_turn="", invalidation_reason="")
 

@@ -17,11 +17,8 @@ FIND_CURRENT: Final = f"""SELECT {COLUMNS} FROM facts WHERE tenant_id = ? AND us
 COUNT_CURRENT: Final = """SELECT count(*) FROM facts
     WHERE tenant_id = ? AND user_id = ? AND state = 'CURRENT' AND expire_time > ?"""
 # All current facts and, for each (subject, key), the latest of the retired ones.
-SNAPSHOT: Final = f"""SELECT {COLUMNS} FROM facts WHERE tenant_id = ?1 AND user_id = ?2 AND state = 'CURRENT'
-    UNION ALL SELECT {COLUMNS} FROM (SELECT *, row_number() OVER
-        (PARTITION BY subject_kind, subject_id, fact_key ORDER BY read_time DESC, revision DESC) AS place
-        FROM facts WHERE tenant_id = ?1 AND user_id = ?2 AND state IN ('SUPERSEDED', 'INVALIDATED'))
-    WHERE place = 1 ORDER BY fact_key, subject_kind, subject_id, no"""
+SNAPSHOT: Final = f"""SELECT {COLUMNS} FROM facts WHERE tenant_id = ? AND user_id = ? AND shown = 1
+    ORDER BY fact_key, subject_kind, subject_id, no"""
 EPOCH: Final = "SELECT fact_epoch FROM users WHERE tenant_id = ? AND user_id = ?"
 
 Argument = str | int | bytes | None

@@ -92,11 +92,28 @@ def upgrade() -> None:
         sa.Column("delete_time", sa.BigInteger(), nullable=True),
         sa.Column("invalidation_reason", sa.Text(), nullable=False),
         sa.Column("commitment", sa.LargeBinary(), nullable=False),
+        sa.Column("shown", sa.SmallInteger(), nullable=False),
         sa.Column("salt", sa.LargeBinary(), nullable=True),
         sa.Column("content", sa.LargeBinary(), nullable=True),
         sa.PrimaryKeyConstraint("tenant_id", "user_id", "no", name="pk_facts"),
     )
-    op.create_index("ix_facts_state", "facts", ["tenant_id", "user_id", "state"], unique=False)
+    op.create_index(
+        "ix_facts_retired",
+        "facts",
+        ["tenant_id", "user_id", "subject_kind", "subject_id", "fact_key", "read_time", "revision"],
+        unique=False,
+        sqlite_where=sa.text("state IN ('SUPERSEDED', 'INVALIDATED')"),
+        postgresql_where=sa.text("state IN ('SUPERSEDED', 'INVALIDATED')"),
+    )
+    op.create_index(
+        "ix_facts_shown",
+        "facts",
+        ["tenant_id", "user_id", "subject_kind", "subject_id", "fact_key"],
+        unique=False,
+        sqlite_where=sa.text("shown = 1"),
+        postgresql_where=sa.text("shown = 1"),
+    )
+    op.create_index("ix_facts_state", "facts", ["tenant_id", "user_id", "state", "no"], unique=False)
     op.create_index(
         "ux_facts_current",
         "facts",
@@ -279,6 +296,18 @@ def downgrade() -> None:
         postgresql_where=sa.text("state = 'CURRENT'"),
     )
     op.drop_index("ix_facts_state", table_name="facts")
+    op.drop_index(
+        "ix_facts_shown",
+        table_name="facts",
+        sqlite_where=sa.text("shown = 1"),
+        postgresql_where=sa.text("shown = 1"),
+    )
+    op.drop_index(
+        "ix_facts_retired",
+        table_name="facts",
+        sqlite_where=sa.text("state IN ('SUPERSEDED', 'INVALIDATED')"),
+        postgresql_where=sa.text("state IN ('SUPERSEDED', 'INVALIDATED')"),
+    )
     op.drop_table("facts")
     op.drop_table("excerpts")
     op.drop_table("archived_sessions")
