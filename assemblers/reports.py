@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from assemblers.assembly import BudgetReport, Conditions, SectionReport
 from assemblers.budget import Shelf
 from assemblers.offers import Offers
-from assemblers.plan import Plan, SectionPlan
+from assemblers.plan import Plan
 from assemblers.records import Degradation, Reason, SectionKind, SectionStatus
 from assemblers.required import Required
 
@@ -31,11 +31,14 @@ def budget_report(
     degraded = {item.section: item.status for item in missing}
     lines = []
     for section in plan.sections:
-        shelf = shelves.get(section.kind)
+        budget, shelf = section.section.budget, shelves.get(section.kind)
+        ceiling = conditions.limit if budget.ceiling_tokens is None else budget.ceiling_tokens
         if shelf is not None:
-            lines.append(_line(conditions, section, shelf, offers))
+            status, raw, included, dropped, note = _offered(shelf, offers)
         else:
-            lines.append(_line_without_shelf(conditions, section, required, degraded))
+            status, raw, included, dropped, note = _other(section.kind, required, degraded)
+        own, floor = tokens.scaled(raw), budget.floor_tokens
+        lines.append(SectionReport(section.kind, status, floor, ceiling, own, included, dropped, note))
     return BudgetReport(
         conditions.limit, tokens.scaled(used), tokens.exactness_for(has_tools), tokens.counter.id,
         tokens.factor_permille, tuple(lines),
@@ -74,54 +77,40 @@ def warnings(degradations: Sequence[Degradation], orphans: Sequence[str]) -> tup
     return tuple(found)
 
 
-def _line(conditions: Conditions, section: SectionPlan, shelf: Shelf, offers: Offers) -> SectionReport:
-    included = len(shelf.taken)
+_Line = tuple[SectionStatus, int, int, int, str]
+"""Status, raw tokens, items included and dropped, note."""
+
+
+def _offered(shelf: Shelf, offers: Offers) -> _Line:
+    """A section that had something to offer to the budget."""
     candidates, note = len(shelf.costs), ""
-    if section.kind is SectionKind.FACTS and offers.facts is not None:
+    if shelf.kind is SectionKind.FACTS and offers.facts is not None:
         candidates = len(offers.facts[0].rows)
-    elif section.kind is SectionKind.HISTORY and offers.history is not None:
+    elif shelf.kind is SectionKind.HISTORY and offers.history is not None:
         history = offers.history.history
         candidates = len(history.ranking.units)
         note = "" if history.query_terms else _EMPTY_QUERY_NOTE
-    floor, ceiling = _bounds(conditions, section)
-    used, dropped = conditions.tokens.scaled(shelf.used), candidates - included
-    return SectionReport(section.kind, _status(shelf), floor, ceiling, used, included, dropped, note)
+    included = len(shelf.taken)
+    return _status(shelf), shelf.used, included, candidates - included, note
 
 
 def _status(shelf: Shelf) -> SectionStatus:
     if not shelf.costs:
         return SectionStatus.EMPTY
     # What lies beyond the most items of a section is no loss: that many were wanted.
-    wanted = len(shelf.costs) if shelf.stopped is None else len(shelf.taken)
-    if len(shelf.taken) < wanted:
+    if shelf.stopped is None and len(shelf.taken) < len(shelf.costs):
         return SectionStatus.TRUNCATED if shelf.taken else SectionStatus.SKIPPED_BUDGET
     return SectionStatus.OK if shelf.taken else SectionStatus.EMPTY
 
 
-def _line_without_shelf(
-    conditions: Conditions,
-    section: SectionPlan,
-    required: Required,
-    degraded: Mapping[SectionKind, SectionStatus],
-) -> SectionReport:
+def _other(kind: SectionKind, required: Required, degraded: Mapping[SectionKind, SectionStatus]) -> _Line:
     """A section that is required, or whose material is not there."""
-    floor, ceiling = _bounds(conditions, section)
-    status = degraded.get(section.kind, SectionStatus.UNAVAILABLE)
-    raw = included = dropped = 0
-    if section.kind is SectionKind.PREFIX:
-        status = degraded.get(section.kind, SectionStatus.EMPTY)
-        if required.prefix is not None:
-            raw, included = required.prefix.tokens, len(required.prefix.block)
-            status = SectionStatus.OK if included else SectionStatus.EMPTY
-    elif section.kind is SectionKind.QUESTION:
+    if kind is SectionKind.QUESTION:
         opened = required.open
-        raw = required.question.tokens + opened.tokens
-        included = 1 + sum(len(message.parts) for message in opened.messages)
-        status, dropped = SectionStatus.OK, len(opened.orphans)
-    used = conditions.tokens.scaled(raw)
-    return SectionReport(section.kind, status, floor, ceiling, used, included, dropped)
-
-
-def _bounds(conditions: Conditions, section: SectionPlan) -> tuple[int, int]:
-    budget = section.section.budget
-    return budget.floor_tokens, conditions.limit if budget.ceiling_tokens is None else budget.ceiling_tokens
+        included = 1 + sum([len(message.parts) for message in opened.messages])
+        return SectionStatus.OK, required.question.tokens + opened.tokens, included, len(opened.orphans), ""
+    if kind is SectionKind.PREFIX and required.prefix is not None:
+        included = len(required.prefix.block)
+        return SectionStatus.OK if included else SectionStatus.EMPTY, required.prefix.tokens, included, 0, ""
+    absent = SectionStatus.EMPTY if kind is SectionKind.PREFIX else SectionStatus.UNAVAILABLE
+    return degraded.get(kind, absent), 0, 0, 0, ""

@@ -18,6 +18,8 @@ from assemblers.text import age, inline, local_date
 from assemblers.tokens import TokenCounter
 
 _UNRENDERED = -1
+_NO_PIECE = Piece("", 0, _UNRENDERED, "", Source(SourceKind.EXCERPT, ""))
+"""Stands where a line is not rendered yet."""
 _MAX_DAYS = 4
 """Dates of so many (day, zone) pairs are kept: midnight comes at another instant in each zone."""
 
@@ -35,14 +37,8 @@ class SessionDates:
     __slots__ = ("costs", "pieces")
 
     def __init__(self, sessions: int) -> None:
-        self.pieces: list[Piece | None] = [None] * sessions
+        self.pieces = [_NO_PIECE] * sessions
         self.costs = [_UNRENDERED] * sessions
-
-    def piece(self, session: int) -> Piece:
-        """The date line of a session that was asked for."""
-        found = self.pieces[session]
-        assert found is not None
-        return found
 
 
 class PreparedArchive:
@@ -72,7 +68,7 @@ class PreparedArchive:
         self.has_assistant = bool(self.assistant.any())
         self.twins: dict[int, list[int]] = {}
         self.tokens: Int32s = np.full(count, _UNRENDERED, np.int32)
-        self.pieces: list[Piece | None] = [None] * count
+        self.pieces = [_NO_PIECE] * count
         self._missing = count
         self.order = _order(self._excerpts)
         self._number_sessions()
@@ -91,14 +87,6 @@ class PreparedArchive:
             for unit in units[self.tokens[units] == _UNRENDERED].tolist():
                 self._render(unit)
 
-    def piece(self, unit: int) -> Piece:
-        """The line of a rendered excerpt."""
-        found = self.pieces[unit]
-        if found is None:
-            self._render(unit)
-            return self.piece(unit)
-        return found
-
     def reading_like(self, texts: frozenset[str]) -> set[int]:
         """The rendered excerpts whose text, as it is shown, is one of `texts`."""
         if self._by_text.keys().isdisjoint(texts):
@@ -114,7 +102,7 @@ class PreparedArchive:
                 self._dates.clear()
             dates = self._dates[day] = SessionDates(len(self._session_times))
         for session in sessions:
-            if dates.pieces[session] is None:
+            if dates.costs[session] == _UNRENDERED:
                 self._date(dates, session, now, zone)
         return dates
 

@@ -23,7 +23,7 @@ from assemblers.policy.model import HistorySection, Policy
 from assemblers.ranking import Ranking
 from assemblers.records import Reason, SectionKind
 from assemblers.sections.archive import PreparedArchive, SessionDates
-from assemblers.sections.pieces import Piece, make_part
+from assemblers.sections.pieces import make_part
 
 _FITS = CODE[Reason.WITHIN_BUDGET]
 
@@ -110,7 +110,7 @@ def history_part(candidates: HistoryCandidates) -> HistoryPart | None:
     order = archive.order
     places = units if order is None else [order[unit] for unit in units]
     groups = shelf.groups or units
-    pieces: list[Piece | None] = [*candidates.section.headings]
+    pieces = list(candidates.section.headings)
     at, items, last = [], sorted(shelf.taken, key=places.__getitem__), -1
     for item in items:
         session = groups[item]
@@ -119,7 +119,7 @@ def history_part(candidates: HistoryCandidates) -> HistoryPart | None:
             pieces.append(dates[session])
         at.append(len(pieces))
         pieces.append(lines[units[item]])
-    part = make_part(SectionKind.HISTORY, [piece for piece in pieces if piece is not None], shelf.charge)
+    part = make_part(SectionKind.HISTORY, pieces, shelf.charge)
     rows = items if candidates.rows is None else [candidates.rows[item] for item in items]
     return HistoryPart(part, rows, [part.spans[place] for place in at])
 
