@@ -1,0 +1,1 @@
+"""Alembic's scripts: how they run, and one per revision of the schema."""
