@@ -25,8 +25,10 @@ _COLUMNS = 118
 
 # Rich's SVG loads its font from a host of somebody else; any monospaced font will do, since each run has its length.
 _FONT_FACE = re.compile(r"\s*@font-face \{.*?\}", re.DOTALL)
-_FONT = "Fira Code, monospace"
-_FONTS = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
+_FONTS = {
+    "Fira Code, monospace": "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace",
+    "font-family: arial": "font-family: sans-serif",
+}
 
 
 def main() -> int:
@@ -47,11 +49,9 @@ def draw(story: Story) -> str:
     screen.print()
     screen.print(budget_view(story.prompt.budget_report, story.trace.candidates))
     picture = screen.export_svg(title="A prompt, coloured by origin", unique_id="prompt")
-    picture = (
-        _FONT_FACE.sub("", picture)
-        .replace(_FONT, _FONTS)
-        .replace("font-family: arial", "font-family: sans-serif")
-    )
+    for old, new in _FONTS.items():
+        picture = picture.replace(old, new)
+    picture = _FONT_FACE.sub("", picture)
     # One line feed at the end, and no blanks at line ends, as in every file here.
     return "\n".join(line.rstrip() for line in picture.strip().splitlines()) + "\n"
 
