@@ -32,6 +32,13 @@ from gateway.server.pipeline import Pipeline
 from gateway.server.tenancy import tenancy
 from gateway.server.translate import translate
 from gateway.server.validation import validation
+from gateway.servicers.fact import FactServicer
+from gateway.servicers.session import SessionServicer
+from gateway.usecases.facts import Facts
+from gateway.usecases.recording import TurnRecorder
+from gateway.usecases.sessions import Sessions
+from gateway.usecases.slot_book import SlotBook
+from muniment.v1 import fact_pb2, session_pb2
 from storage.ports import Storage
 from storage.sqlite import open_sqlite
 
@@ -127,3 +134,17 @@ def catalog() -> Catalog:
 @pytest.fixture
 def make_rpc() -> Callable[[ServiceDescriptor, object], Rpc]:
     return Rpc
+
+
+@pytest.fixture
+def session_rpc(storage: Storage, catalog: Catalog) -> Rpc:
+    recorder = TurnRecorder(storage.transcripts, storage.traces, SlotBook(storage.sessions), catalog)
+    sessions = Sessions(storage.transcripts, storage.archives, storage.sessions, catalog)
+    servicer = SessionServicer(recorder, sessions)
+    return Rpc(session_pb2.DESCRIPTOR.services_by_name["SessionService"], servicer)
+
+
+@pytest.fixture
+def fact_rpc(storage: Storage, catalog: Catalog) -> Rpc:
+    servicer = FactServicer(Facts(storage.facts, storage.traces, catalog))
+    return Rpc(fact_pb2.DESCRIPTOR.services_by_name["FactService"], servicer)

@@ -1,55 +1,30 @@
-"""FactService, from the request's bytes to the store and back."""
+"""FactService: facts pass the gate, are read and listed."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta
 from typing import Any
-from uuid import UUID
 
 import pytest
-from google.protobuf.timestamp_pb2 import Timestamp
 
 from gateway.errors import Outcome, Reason
-from gateway.servicers.fact import FactServicer
-from gateway.usecases.facts import Facts
-from muniment.v1 import fact_pb2, types_pb2
-from storage.ports import Storage
-
-F = fact_pb2
-T = types_pb2
-NOW = datetime(2026, 11, 29, 9, 30, tzinfo=UTC)
-ANN = T.UserRef(tenant_id="acme", user_id="ann")
-BOB = T.UserRef(tenant_id="acme", user_id="bob")
-
-
-def uuid(number: int) -> str:
-    return str(UUID(int=number, version=4))
-
-
-def stamp(instant: datetime) -> Timestamp:
-    message = Timestamp()
-    message.FromDatetime(instant)
-    return message
-
-
-def fact(key: str = "plan", **fields: Any) -> fact_pb2.Fact:
-    if not {"text", "integer", "number", "flag", "instant", "statement"} & fields.keys():
-        fields["text"] = "team"
-    base: dict[str, Any] = {"origin": T.FACT_ORIGIN_STATED, "source": "crm", "writer": "agent"}
-    return F.Fact(key=key, **{**base, **fields})
-
-
-def offer(*facts: fact_pb2.Fact, user: types_pb2.UserRef = ANN, **fields: Any) -> fact_pb2.RecordFactsRequest:
-    return F.RecordFactsRequest(user=user, facts=facts, **fields)
+from tests.unit.gateway.servicers.fact_messages import (
+    ANN,
+    BOB,
+    NOW,
+    F,
+    T,
+    customer,
+    fact,
+    offer,
+    record,
+    stamp,
+    uuid,
+)
 
 
 @pytest.fixture
-def rpc(storage: Storage, catalog: Any, make_rpc: Any) -> Any:
-    servicer = FactServicer(Facts(storage.facts, storage.traces, catalog))
-    return make_rpc(fact_pb2.DESCRIPTOR.services_by_name["FactService"], servicer)
-
-
-async def record(rpc: Any, *facts: fact_pb2.Fact, **fields: Any) -> list[fact_pb2.FactResult]:
-    return list((await rpc("RecordFacts", offer(*facts, **fields))).results)
+def rpc(fact_rpc: Any) -> Any:
+    return fact_rpc
 
 
 async def test_an_admitted_fact_is_stored_with_the_times_that_the_policy_gives_it(rpc: Any):
@@ -217,7 +192,7 @@ async def test_a_name_of_another_form_is_refused_with_the_form(rpc: Any):
 
 
 async def test_a_list_pages_through_everything_once(rpc: Any):
-    many = [fact("wish", statement=f"wish {i}", subject=_customer(i)) for i in range(7)]
+    many = [fact("wish", statement=f"wish {i}", subject=customer(i)) for i in range(7)]
     await record(rpc, *many)
     seen: list[str] = []
     token, pages = "", 0
@@ -228,12 +203,8 @@ async def test_a_list_pages_through_everything_once(rpc: Any):
     assert (pages, len(seen), len(set(seen))) == (3, 7, 7)
 
 
-def _customer(number: int) -> types_pb2.Subject:
-    return T.Subject(entity=T.Subject.Entity(type="customer", id=f"c/{number}"))
-
-
 async def test_a_page_token_holds_for_its_own_arguments_only(rpc: Any):
-    await record(rpc, *[fact("wish", statement="w", subject=_customer(i)) for i in range(3)])
+    await record(rpc, *[fact("wish", statement="w", subject=customer(i)) for i in range(3)])
     page = await rpc("ListFacts", F.ListFactsRequest(user=ANN, page_size=1))
     for other in ({"user": BOB}, {"user": ANN, "key": "plan"}, {"user": ANN, "include_retired": True}):
         request = F.ListFactsRequest(page_token=page.next_page_token, **other)
@@ -245,7 +216,7 @@ async def test_a_list_is_narrowed_by_subject_key_source_and_writer(rpc: Any):
         rpc,
         fact(source="crm", writer="a"),
         fact("seats", integer=1, source="mail", writer="b"),
-        fact("wish", statement="w", subject=_customer(1)),
+        fact("wish", statement="w", subject=customer(1)),
     )
 
     async def keys(**criteria: Any) -> list[str]:
@@ -254,7 +225,7 @@ async def test_a_list_is_narrowed_by_subject_key_source_and_writer(rpc: Any):
     assert await keys(key="plan") == ["plan"]
     assert await keys(source="mail") == ["seats"]
     assert await keys(writer="b") == ["seats"]
-    assert await keys(subject=_customer(1)) == ["wish"]
+    assert await keys(subject=customer(1)) == ["wish"]
     assert sorted(await keys(subject=T.Subject())) == ["plan", "seats"]
 
 
@@ -266,97 +237,6 @@ async def test_another_user_has_none_of_it(rpc: Any):
         T.UserRef(tenant_id="other", user_id="ann"),
     ):
         assert not (await rpc("ListFacts", F.ListFactsRequest(user=user, include_retired=True))).facts
-
-
-async def test_invalidated_facts_stay_readable_with_the_reason(rpc: Any):
-    results = await record(
-        rpc, fact(source="mail"), fact("seats", integer=1, source="mail"), fact("active", flag=True)
-    )
-    request = F.InvalidateFactsRequest(user=ANN, source="mail", reason="mailbox was broken into")
-    done = await rpc("InvalidateFacts", request)
-    assert [f.key for f in done.invalidated] == ["plan", "seats"]
-    assert (done.invalidated_count, done.affected_trace_count) == (2, 0)
-    stored = (await rpc("GetFact", F.GetFactRequest(name=results[0].fact.name))).fact
-    assert stored.state == F.FACT_STATE_INVALIDATED
-    assert stored.invalidation_reason == "mailbox was broken into"
-    assert stored.invalidate_time.ToDatetime(UTC) == NOW
-    assert stored.etag != results[0].fact.etag
-    assert [f.key for f in (await rpc("ListFacts", F.ListFactsRequest(user=ANN))).facts] == ["active"]
-
-
-async def test_invalidation_by_name_key_writer_and_period_takes_no_more_than_was_meant(rpc: Any):
-    (plan,) = await record(rpc, fact(writer="w1"))
-    rpc.now = NOW + timedelta(hours=1)
-    await record(rpc, fact("seats", integer=1, writer="w1"))
-    await record(rpc, fact("active", flag=True, writer="w2"))
-
-    async def would(**selector: Any) -> list[str]:
-        request = F.InvalidateFactsRequest(user=ANN, reason="r", validate_only=True, **selector)
-        return [f.key for f in (await rpc("InvalidateFacts", request)).invalidated]
-
-    assert await would(name=plan.fact.name) == ["plan"]
-    assert await would(key="seats") == ["seats"]
-    assert await would(writer="w1") == ["plan", "seats"]
-    assert await would(writer="w1", end_time=stamp(NOW + timedelta(hours=1))) == ["plan"]
-    assert await would(writer="w1", start_time=stamp(NOW + timedelta(hours=1))) == ["seats"]
-    assert await would(source="nobody") == []
-    assert len((await rpc("ListFacts", F.ListFactsRequest(user=ANN))).facts) == 3
-
-
-async def test_an_empty_period_is_refused(rpc: Any):
-    request = F.InvalidateFactsRequest(
-        user=ANN, key="plan", reason="r", start_time=stamp(NOW), end_time=stamp(NOW)
-    )
-    failure = await rpc.failure("InvalidateFacts", request)
-    assert failure.metadata["field"] == "end_time"
-    assert "set it later" in failure.message
-
-
-async def test_a_repeated_invalidation_answers_as_the_first_time(rpc: Any):
-    await record(rpc, fact())
-    request = F.InvalidateFactsRequest(user=ANN, key="plan", reason="r", request_id=uuid(5))
-    first = await rpc.raw("InvalidateFacts", request)
-    assert await rpc.raw("InvalidateFacts", request) == first
-    assert F.InvalidateFactsResponse.FromString(first).invalidated_count == 1
-    anew = await rpc("InvalidateFacts", F.InvalidateFactsRequest(user=ANN, key="plan", reason="r"))
-    assert anew.invalidated_count == 0
-
-
-async def test_deleting_removes_the_value_for_good_and_leaves_the_proof(rpc: Any):
-    (result,) = await record(rpc, fact("wish", statement="canary", source_turn="t9"))
-    name = result.fact.name
-    gone = (await rpc("DeleteFact", F.DeleteFactRequest(name=name, etag=result.fact.etag))).fact
-    assert gone.state == F.FACT_STATE_DELETED
-    assert gone.WhichOneof("value") is None
-    assert (gone.key, gone.read_time, gone.write_time) == (
-        "wish",
-        result.fact.read_time,
-        result.fact.write_time,
-    )
-    assert b"canary" not in await rpc.raw("GetFact", F.GetFactRequest(name=name))
-    assert (await rpc("GetFact", F.GetFactRequest(name=name))).fact == gone
-
-
-async def test_a_stale_etag_aborts_and_tells_the_present_one(rpc: Any):
-    (result,) = await record(rpc, fact())
-    await rpc("InvalidateFacts", F.InvalidateFactsRequest(user=ANN, key="plan", reason="r"))
-    failure = await rpc.failure(
-        "DeleteFact", F.DeleteFactRequest(name=result.fact.name, etag=result.fact.etag)
-    )
-    current = (await rpc("GetFact", F.GetFactRequest(name=result.fact.name))).fact
-    assert (failure.outcome, failure.reason) == (Outcome.ABORTED, Reason.ETAG_MISMATCH)
-    assert failure.metadata["etag"] == current.etag
-
-
-async def test_the_fact_after_the_last_that_a_user_may_have_is_refused_whole(rpc: Any):
-    wishes = [fact("wish", statement="w", subject=_customer(i)) for i in range(4097)]
-    for start in range(0, 4096, 256):
-        await record(rpc, *wishes[start : start + 256])
-    failure = await rpc.failure("RecordFacts", offer(wishes[-1]))
-    assert (failure.outcome, failure.reason) == (Outcome.RESOURCE_EXHAUSTED, Reason.LIMIT_EXCEEDED)
-    assert failure.metadata["max"] == "4096"
-    done = await rpc("InvalidateFacts", F.InvalidateFactsRequest(user=ANN, writer="agent", reason="all"))
-    assert (done.invalidated_count, len(done.invalidated)) == (4096, 1000)
 
 
 async def test_concurrent_writers_of_one_key_lose_nothing_and_leave_one_current(rpc: Any):
