@@ -58,8 +58,9 @@ def build_services(storage: Storage, runtime: Runtime) -> tuple[Service, ...]:
     resolver = Resolver(policies, models, storage.prefixes)
     assembler = ContextAssembler(storage, resolver, Preparations(), replayer, runtime)
     reports = UsageReports(replayer, storage.usage, models)
+    context = ContextServicer(assembler, TokenCounts(models), reports, lookups, runtime)
     return (
-        _service(context_pb2, "ContextService", ContextServicer(assembler, TokenCounts(models), reports, runtime)),
+        _service(context_pb2, "ContextService", context),
         _service(session_pb2, "SessionService", _sessions(storage, policies)),
         _service(fact_pb2, "FactService", FactServicer(Facts(storage.facts, storage.traces, policies))),
         _service(history_pb2, "HistoryService", HistoryServicer(History(storage.archives, policies))),

@@ -1,5 +1,6 @@
-"""Where the candidates of a trace come from: the references that the spans of its prompt have, from the trace alone."""
+"""Where the candidates of a trace come from: the references that the spans of its prompt have."""
 
+from collections.abc import Mapping
 from datetime import datetime
 
 from assemblers.assembly import SourceKind, TurnInput
@@ -11,9 +12,11 @@ from muniment.v1 import types_pb2
 
 
 class Sources:
-    """The sources of one trace's items. What only the erased content could tell stays unset."""
+    """The sources of one trace's items. What only the erased content could tell stays unset, and so does a time that
+    is neither in the trace nor in `observed`, by item id."""
 
-    def __init__(self, trace: OpenedTrace) -> None:
+    def __init__(self, trace: OpenedTrace, observed: Mapping[str, datetime]) -> None:
+        self._observed = observed
         self._user = trace.user
         self._prefix = trace.record.prefix
         content = trace.readable()
@@ -33,7 +36,8 @@ class Sources:
             case SourceKind.POLICY_TEXT:
                 return source_ref(item.source_kind, ref or item.policy_field, self._user)
             case _:
-                return source_ref(item.source_kind, ref, self._user) if ref else None
+                observed = self._observed.get(item.item_id)
+                return source_ref(item.source_kind, ref, self._user, observed) if ref else None
 
     def _turn(self, item_id: str) -> types_pb2.SourceRef | None:
         found = self._turns.get(item_id)

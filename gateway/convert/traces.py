@@ -15,10 +15,9 @@ from gateway.convert.prompt import FORMAT_TO, REASON_TO, PromptWriter, budget_to
 from gateway.convert.trace_sources import Sources
 from gateway.convert.types import session_to
 from gateway.names import trace_name
-from gateway.usecases.assemble_context import Answer
-from gateway.usecases.opened_trace import OpenedTrace, open_captured
+from gateway.usecases.opened_trace import OpenedTrace
 from gateway.usecases.replay_trace import Replayed
-from gateway.usecases.traces import ExplainedAbsence, ExplainedItem, ItemAppearance
+from gateway.usecases.traces import ExplainedAbsence, ExplainedItem, ItemAppearance, ShownTrace
 from gateway.version import ENGINE_VERSION
 from muniment.v1 import prompt_pb2, trace_pb2, types_pb2
 from storage.ports import Seal
@@ -36,8 +35,15 @@ FINDING_TO: Mapping[Finding, trace_pb2.AbsenceExplanation.Finding.ValueType] = {
 }
 
 
-def trace_to(trace: OpenedTrace, *, with_candidates: bool = True) -> trace_pb2.Trace:
-    """The message of a trace: whole, or as lists show it, without candidates.
+def shown_to(shown: ShownTrace) -> trace_pb2.Trace:
+    """The message of a trace with its candidates."""
+    message = trace_to(shown.trace)
+    message.candidates.extend(candidates_to(shown))
+    return message
+
+
+def trace_to(trace: OpenedTrace) -> trace_pb2.Trace:
+    """The message of a trace as lists show it, without candidates.
 
     Of one whose content was erased it has what the record holds: figures and fates, but no texts, labels or ids of
     foreign systems.
@@ -53,7 +59,6 @@ def trace_to(trace: OpenedTrace, *, with_candidates: bool = True) -> trace_pb2.T
         time_zone=record.zone,
         model=_model_to(record, content),
         formats=[FORMAT_TO[name] for name in record.formats],
-        candidates=candidates_to(trace) if with_candidates else (),
         history=_history_to(record.history, content),
         timings=[_timing_to(timing) for timing in record.timings],
         totals=_totals_to(record, content),
@@ -64,21 +69,12 @@ def trace_to(trace: OpenedTrace, *, with_candidates: bool = True) -> trace_pb2.T
     return message
 
 
-def captured_to(answer: Answer) -> trace_pb2.Trace | None:
-    """The message of the trace that came with an answer and was not stored."""
-    if answer.captured is None:
-        return None
-    trace = open_captured(answer.captured, answer.session, "")
-    turn = trace.whole().turn.turn
-    return trace_to(OpenedTrace(trace.session, turn.turn_id, trace.record, trace.content, None))
-
-
-def candidates_to(trace: OpenedTrace) -> list[trace_pb2.Candidate]:
+def candidates_to(shown: ShownTrace) -> list[trace_pb2.Candidate]:
     """All candidates, by section in byte order."""
     order = list(SectionKind)
-    blocks = with_refs(trace.record, trace.readable())
+    blocks = with_refs(shown.trace.record, shown.trace.readable())
     in_order: list[CandidateBlock] = sorted(blocks, key=lambda block: order.index(block.section))
-    sources = Sources(trace)
+    sources = Sources(shown.trace, shown.observed)
     return [candidate_to(item, sources) for item in candidates(in_order)]
 
 
@@ -113,7 +109,7 @@ def location_to(place: Location) -> trace_pb2.Location:
 
 def explanation_to(explained: ExplainedItem) -> trace_pb2.ExplainItemResponse:
     """Why an item is there."""
-    explanation, sources = explained.explanation, Sources(explained.trace)
+    explanation, sources = explained.explanation, Sources(explained.shown.trace, explained.shown.observed)
     chosen = candidate_to(explanation.candidate, sources)
     if explanation.locations and not chosen.HasField("location"):
         # The columns do not say where a tool is; the prompt does.
@@ -128,7 +124,7 @@ def explanation_to(explained: ExplainedItem) -> trace_pb2.ExplainItemResponse:
 
 def absences_to(explained: ExplainedAbsence) -> trace_pb2.ExplainAbsenceResponse:
     """Why things are not there."""
-    sources = Sources(explained.trace)
+    sources = Sources(explained.shown.trace, explained.shown.observed)
     return trace_pb2.ExplainAbsenceResponse(
         explanations=[_absence_to(item, sources) for item in explained.absences]
     )

@@ -3,13 +3,16 @@
 from assemblers.records import UserRef
 from gateway.convert.context import model_of, request_of
 from gateway.convert.prompt import EXACTNESS_TO, PromptWriter, degradation_to
-from gateway.convert.traces import captured_to
+from gateway.convert.traces import shown_to
 from gateway.convert.types import slots_to
 from gateway.names import parse_trace_name, trace_name
 from gateway.server.call import Call
 from gateway.usecases.assemble_context import Answer, ContextAssembler
 from gateway.usecases.models import TokenCounts
+from gateway.usecases.opened_trace import open_captured
 from gateway.usecases.runtime import Runtime
+from gateway.usecases.surroundings import Lookups
+from gateway.usecases.traces import ShownTrace
 from gateway.usecases.usage import Billed, UsageAnswer, UsageReports
 from muniment.v1 import context_pb2
 
@@ -18,9 +21,15 @@ class ContextServicer:
     """The servicer."""
 
     def __init__(
-        self, assembler: ContextAssembler, counts: TokenCounts, reports: UsageReports, runtime: Runtime
+        self,
+        assembler: ContextAssembler,
+        counts: TokenCounts,
+        reports: UsageReports,
+        lookups: Lookups,
+        runtime: Runtime,
     ) -> None:
-        self._assembler, self._counts, self._reports, self._runtime = assembler, counts, reports, runtime
+        self._assembler, self._counts, self._reports = assembler, counts, reports
+        self._lookups, self._runtime = lookups, runtime
         self._prompts = PromptWriter()
 
     async def AssembleContext(
@@ -39,9 +48,12 @@ class ContextServicer:
         asked = request_of(request.request, call.now, self._runtime.new_id())
         answer = await self._assembler.explain(asked, call.now, call.deadline)
         plain = self._answer(answer, traced=False)
+        assert answer.captured is not None, "explaining captures"
+        trace = open_captured(answer.captured, answer.session)
+        shown = ShownTrace(trace, await self._lookups.observed(trace))
         return context_pb2.ExplainContextResponse(
             prompt=plain.prompt, policy_revision=plain.policy_revision, slots=plain.slots,
-            degradations=plain.degradations, warnings=plain.warnings, trace=captured_to(answer),
+            degradations=plain.degradations, warnings=plain.warnings, trace=shown_to(shown),
         )  # fmt: skip
 
     async def CountTokens(

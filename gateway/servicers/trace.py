@@ -3,7 +3,7 @@
 from gateway.convert.context import formats_of
 from gateway.convert.prompt import PromptWriter
 from gateway.convert.trace_requests import missed_of, selector_of
-from gateway.convert.traces import absences_to, appearance_to, explanation_to, replayed_to, trace_to
+from gateway.convert.traces import absences_to, appearance_to, explanation_to, replayed_to, shown_to, trace_to
 from gateway.convert.types import user_of
 from gateway.names import parse_trace_name
 from gateway.server.call import Call
@@ -23,8 +23,8 @@ class TraceServicer:
     async def GetTrace(self, request: trace_pb2.GetTraceRequest, call: Call) -> trace_pb2.GetTraceResponse:
         """A trace with its candidates."""
         name = parse_trace_name("name", request.name)
-        trace = await self._reader.get(name.tenant_id, name.trace_id)
-        return trace_pb2.GetTraceResponse(trace=trace_to(trace))
+        shown = await self._reader.get(name.tenant_id, name.trace_id)
+        return trace_pb2.GetTraceResponse(trace=shown_to(shown))
 
     async def ListTraces(
         self, request: trace_pb2.ListTracesRequest, call: Call
@@ -34,7 +34,7 @@ class TraceServicer:
         page = pager.request(request.page_token, request.page_size)
         found = await self._reader.list(request.tenant_id, selector_of(request), page)
         return trace_pb2.ListTracesResponse(
-            traces=[trace_to(trace, with_candidates=False) for trace in found.items],
+            traces=[trace_to(trace) for trace in found.items],
             next_page_token=pager.token(found.next_cursor),
         )
 

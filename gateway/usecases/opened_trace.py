@@ -58,36 +58,32 @@ class OpenedTrace:
 
 def open_stored(stored: StoredTrace) -> OpenedTrace:
     """A trace of the ledger. Raises Internal for bytes that this release cannot read or that belie the seal."""
-    trace = _opened(stored.session, stored.turn_id, stored.record, stored.content, stored.seal)
-    if (
-        trace.content is not None
-        and stored.content is not None
-        and not content_matches(trace.record, trace.content, stored.content)
-    ):
-        raise Internal(
-            Reason.INTERNAL,
-            "the trace's content is not the one that its sealed record commits to: restore the data folder from a "
-            "backup",
-        )
-    return trace
-
-
-def open_captured(captured: CapturedTrace, session: SessionRef, turn_id: str) -> OpenedTrace:
-    """A trace that was made and not stored."""
-    return _opened(session, turn_id, captured.record, captured.content, None)
-
-
-def _opened(
-    session: SessionRef, turn_id: str, record: bytes, content: bytes | None, seal: Seal | None
-) -> OpenedTrace:
     try:
-        decoded = None if content is None else decode_content(content)
-        return OpenedTrace(session, turn_id, decode_record(record), decoded, seal)
+        record = decode_record(stored.record)
+        content = None if stored.content is None else decode_content(stored.content)
     except MalformedTrace:
         raise Internal(
             Reason.INTERNAL,
             "the trace cannot be read by this release: keep it, and read it with the release that wrote it",
         ) from None
+    if content is not None and stored.content is not None:
+        _check_seal(record, content, stored.content)
+    return OpenedTrace(stored.session, stored.turn_id, record, content, stored.seal)
+
+
+def open_captured(captured: CapturedTrace, session: SessionRef) -> OpenedTrace:
+    """A trace that was made and not stored."""
+    content = decode_content(captured.content)
+    return OpenedTrace(session, content.turn.turn.turn_id, decode_record(captured.record), content, None)
+
+
+def _check_seal(record: TraceRecord, content: TraceContent, encoded: bytes) -> None:
+    if not content_matches(record, content, encoded):
+        raise Internal(
+            Reason.INTERNAL,
+            "the trace's content is not the one that its sealed record commits to: restore the data folder from a "
+            "backup",
+        )
 
 
 def _remains(trace: OpenedTrace) -> TraceContent:

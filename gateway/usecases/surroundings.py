@@ -1,6 +1,7 @@
 """Looks up what a trace names: its policy, prefix, vocabulary and time zone, the user's facts and excerpts."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from datetime import datetime
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from assemblers.assembly import SourceKind
@@ -38,6 +39,15 @@ class Lookups:
         facts = await self._all_facts(trace.user)
         archive = await self._storage.archives.load(trace.user)
         return self._surroundings(trace, facts, {excerpt.no: excerpt for excerpt in archive.excerpts})
+
+    async def observed(self, trace: OpenedTrace) -> dict[str, datetime]:
+        """When the trace's facts were read and its excerpts said, by item id; without those that are gone."""
+        facts = await self.facts(trace.user, _numbers(trace, SourceKind.FACT))
+        try:
+            excerpts = await self._excerpts(trace)
+        except FailedPrecondition:
+            excerpts = ()
+        return observed_of(facts.values(), excerpts)
 
     async def facts(self, user: UserRef, wanted: Sequence[int]) -> dict[int, Fact]:
         """The user's facts of those numbers, in whatever state; unknown numbers are left out."""
@@ -110,6 +120,15 @@ class Lookups:
             return self._tokenizers.counter(trace.record.counting.tokenizer)
         except TokenizerError:
             raise unreadable(trace) from None
+
+
+def observed_of(facts: Iterable[Fact], excerpts: Iterable[Excerpt]) -> dict[str, datetime]:
+    """When facts were read and excerpts said, by item id."""
+    times = {f"fact/{fact.no}": fact.read_time for fact in facts}
+    for excerpt in excerpts:
+        times[f"excerpt/{excerpt.no}"] = excerpt.occur_time
+        times[f"archived-session/{excerpt.session_id}"] = excerpt.session_time
+    return times
 
 
 def unreadable(trace: OpenedTrace) -> Internal:

@@ -1,6 +1,7 @@
 """What auditors ask of traces: show one, list them, why an item is in a prompt, why not, and where else it was."""
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -17,7 +18,7 @@ from gateway.errors import FailedPrecondition, InvalidArgument, NotFound
 from gateway.usecases.appearances import Appearance, appearances
 from gateway.usecases.opened_trace import OpenedTrace, open_stored
 from gateway.usecases.replay_trace import Replayer, run
-from gateway.usecases.surroundings import Lookups
+from gateway.usecases.surroundings import Lookups, observed_of
 from storage.ports import ArchiveStore, Page, PageRequest, Storage, StoredTrace, TraceSelector
 
 _AT_ONCE = 16
@@ -25,10 +26,18 @@ _AT_ONCE = 16
 
 
 @dataclass(frozen=True, slots=True)
+class ShownTrace:
+    """A trace, and when its items were observed at their origins, by item id."""
+
+    trace: OpenedTrace
+    observed: Mapping[str, datetime]
+
+
+@dataclass(frozen=True, slots=True)
 class ExplainedItem:
     """A trace with the explanation of one of its items."""
 
-    trace: OpenedTrace
+    shown: ShownTrace
     explanation: Explanation
 
 
@@ -36,7 +45,7 @@ class ExplainedItem:
 class ExplainedAbsence:
     """A trace with the reasons why things are not in its prompt."""
 
-    trace: OpenedTrace
+    shown: ShownTrace
     absences: tuple[Absence, ...]
 
 
@@ -58,22 +67,23 @@ class TraceReader:
     def __init__(self, storage: Storage, replayer: Replayer, lookups: Lookups) -> None:
         self._storage, self._replayer, self._lookups = storage, replayer, lookups
 
-    async def get(self, tenant_id: str, trace_id: str) -> OpenedTrace:
+    async def get(self, tenant_id: str, trace_id: str) -> ShownTrace:
         """A trace. Raises NotFound."""
-        return await self._replayer.open(tenant_id, trace_id)
+        trace = await self._replayer.open(tenant_id, trace_id)
+        return ShownTrace(trace, await self._lookups.observed(trace))
 
     async def explain_item(
         self, tenant_id: str, trace_id: str, item_id: str, as_of: datetime
     ) -> ExplainedItem:
         """Why an item is in a prompt, and what became of it until `as_of`. Raises NotFound for any other item."""
-        trace = await self.get(tenant_id, trace_id)
+        trace = await self._replayer.open(tenant_id, trace_id)
         given = await self._lookups.everything_for(trace)
         looked = Looked(given, _prompt(trace, given), as_of)
         try:
             explained = explain_item(trace.record, trace.readable(), item_id, looked)
         except NotInPrompt:
             raise NotFound from None
-        return ExplainedItem(trace, explained)
+        return ExplainedItem(_shown(trace, given), explained)
 
     async def explain_absence(
         self, tenant_id: str, trace_id: str, missed: Missed, owner: UserRef | None = None
@@ -83,7 +93,7 @@ class TraceReader:
         Raises NotFound for what the trace's user never had, and FailedPrecondition where only the erased content could
         tell.
         """
-        trace = await self.get(tenant_id, trace_id)
+        trace = await self._replayer.open(tenant_id, trace_id)
         if owner is not None and owner != trace.user:
             raise NotFound
         given = await self._lookups.everything_for(trace)
@@ -91,7 +101,7 @@ class TraceReader:
         if trace.content is None and _needs_content(trace, missed):
             raise trace.erased("its content")
         then = TraceThen(trace.record, trace.readable(), given)
-        return ExplainedAbsence(trace, explain_absence(then, missed))
+        return ExplainedAbsence(_shown(trace, given), explain_absence(then, missed))
 
     async def appearances(self, user: UserRef, item_id: str, page: PageRequest) -> Page[ItemAppearance]:
         """The prompts of a user that an item is in, newest first. A page may be short although there are more."""
@@ -123,6 +133,10 @@ async def _wanted(archives: ArchiveStore, user: UserRef, item_id: str) -> list[s
         return [item_id]
     archive = await archives.load(user)
     return [f"excerpt/{excerpt.no}" for excerpt in archive.excerpts if excerpt.session_id == ref]
+
+
+def _shown(trace: OpenedTrace, given: Surroundings) -> ShownTrace:
+    return ShownTrace(trace, observed_of(given.facts.values(), given.excerpts.values()))
 
 
 def _prompt(trace: OpenedTrace, given: Surroundings) -> Prompt | None:

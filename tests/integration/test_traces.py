@@ -64,13 +64,6 @@ def appearances(
     return client.call(client.traces.ListAppearances, request)
 
 
-def origin(source: types_pb2.SourceRef) -> tuple[str, str]:
-    """Kind and reference of a source."""
-    kind = source.WhichOneof("ref")
-    assert kind is not None
-    return kind, getattr(source, kind)
-
-
 def refusal(call: object) -> tuple[str, str]:
     """The code and reason that a call fails with."""
     with pytest.raises(CallError) as caught:
@@ -119,7 +112,7 @@ def test_each_candidate_has_a_fate_and_the_bytes_that_it_fills(
             message, part, span = spans[item_id]
             at = candidate.location
             assert (at.message, at.part, at.offset, at.length) == (message, part, span.offset, span.length)
-            assert origin(candidate.source) == origin(span.source)
+            assert candidate.source == span.source
         else:
             assert not candidate.HasField("location")
 

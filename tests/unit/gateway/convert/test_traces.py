@@ -6,19 +6,24 @@ from assemblers.assembly import SourceKind
 from assemblers.records import Outcome, Reason, SectionKind
 from assemblers.trace.candidates import Candidate
 from gateway.convert.trace_sources import Sources
-from gateway.convert.traces import candidate_to, trace_to
+from gateway.convert.traces import candidate_to, shown_to, trace_to
 from gateway.usecases.opened_trace import OpenedTrace, open_captured
+from gateway.usecases.traces import ShownTrace
 from muniment.v1 import prompt_pb2, trace_pb2, types_pb2
 from storage.ports import Seal
 from tests.replay.scene import NOW, PREFIX, SESSION, TOOL_LOOP, play
 
 SCENE = play()
-TRACE = replace(open_captured(SCENE.captured, SESSION, "t7"), seal=Seal(2, b"\1" * 32, b"\2" * 32))
+TRACE = replace(open_captured(SCENE.captured, SESSION), seal=Seal(2, b"\1" * 32, b"\2" * 32))
 ERASED = replace(TRACE, content=None)
 
 
+def whole(trace: OpenedTrace) -> trace_pb2.Trace:
+    return shown_to(ShownTrace(trace, {"fact/2": NOW}))
+
+
 def test_a_trace_shows_both_sides_and_its_seal():
-    message = trace_to(TRACE)
+    message = whole(TRACE)
     assert message.name == f"tenants/acme/traces/{'11' * 16}"
     assert (message.seal.sequence, message.seal.previous_hash, message.seal.record_hash) == (
         2, "01" * 32, "02" * 32,
@@ -30,36 +35,46 @@ def test_a_trace_shows_both_sides_and_its_seal():
     assert message.history.archive_end_number == 9
 
 
+def test_a_candidate_says_when_it_was_observed_where_that_is_known():
+    times = {c.item_id: c.source.HasField("observe_time") for c in whole(TRACE).candidates}
+    assert (times["fact/2"], times["fact/5"], times["question"], times["material/0"]) == (
+        True,
+        False,
+        True,
+        True,
+    )
+
+
 def test_lists_leave_the_candidates_out():
-    short = trace_to(TRACE, with_candidates=False)
+    short = trace_to(TRACE)
     assert not short.candidates
-    assert short.totals == trace_to(TRACE).totals
+    assert short.totals == whole(TRACE).totals
 
 
 def test_an_erased_trace_shows_fates_and_figures_and_no_texts():
-    whole, rest = trace_to(TRACE), trace_to(ERASED)
-    assert [c.outcome for c in rest.candidates] == [c.outcome for c in whole.candidates]
-    assert [c.tokens for c in rest.candidates] == [c.tokens for c in whole.candidates]
+    before, rest = whole(TRACE), whole(ERASED)
+    assert [c.outcome for c in rest.candidates] == [c.outcome for c in before.candidates]
+    assert [c.tokens for c in rest.candidates] == [c.tokens for c in before.candidates]
     assert {"fact/2", "excerpt/1"} <= {c.item_id for c in rest.candidates}
     assert not rest.labels
     assert not rest.history.query_terms
     assert (rest.prompt_sha256, rest.model.model, rest.model.tokenizer) == ("", "", "bytes")
-    assert rest.totals.used == whole.totals.used
-    assert rest.seal == whole.seal
+    assert rest.totals.used == before.totals.used
+    assert rest.seal == before.seal
     for text in (b"invoice", b"slot/focus", b"A-17", b"handbook"):
         assert text not in rest.SerializeToString()
 
 
 def test_the_total_comes_before_its_legs_in_exact_millionths():
-    found = next(c for c in trace_to(TRACE).candidates if c.item_id == "excerpt/1")
+    found = next(c for c in whole(TRACE).candidates if c.item_id == "excerpt/1")
     assert [score.name for score in found.scores] == ["total", "keyword", "neighbour", "session"]
     block = next(b for b in TRACE.record.blocks if b.section is SectionKind.HISTORY)
     assert found.scores[0].value == block.scores["total"][0] / 1_000_000
 
 
 def test_each_kind_of_item_names_its_origin():
-    trace = open_captured(play(turn=TOOL_LOOP).captured, SESSION, "t9")
-    sources = Sources(trace)
+    trace = open_captured(play(turn=TOOL_LOOP).captured, SESSION)
+    sources = Sources(trace, {})
 
     def origin(item_id: str, kind: SourceKind) -> types_pb2.SourceRef:
         found = sources.of(_item(item_id, kind))
@@ -82,23 +97,23 @@ def test_each_kind_of_item_names_its_origin():
 
 
 def test_an_origin_that_only_the_erased_content_knew_stays_unset():
-    sources = Sources(ERASED)
+    sources = Sources(ERASED, {})
     assert sources.of(_item("material/0", SourceKind.MATERIAL)) is None
     assert sources.of(_item("", SourceKind.SLOT)) is None
     assert sources.of(_item("call/c1", SourceKind.TURN)) is None
 
 
 def test_a_candidate_without_a_place_has_no_location_and_one_at_the_start_has():
-    sources = Sources(TRACE)
+    sources = Sources(TRACE, {})
     out = candidate_to(_item("fact/1", SourceKind.FACT), sources)
     assert not out.HasField("location")
     assert (out.reason, out.outcome) == (prompt_pb2.REASON_SUPERSEDED, trace_pb2.OUTCOME_EXCLUDED)
-    first = next(c for c in trace_to(TRACE).candidates if c.item_id == "prefix")
+    first = next(c for c in whole(TRACE).candidates if c.item_id == "prefix")
     assert first.HasField("location")
 
 
 def test_a_dry_run_has_neither_name_nor_seal():
-    message = trace_to(OpenedTrace(SESSION, "t7", TRACE.record, TRACE.content, None))
+    message = whole(OpenedTrace(SESSION, "t7", TRACE.record, TRACE.content, None))
     assert message.name == ""
     assert not message.HasField("seal")
 

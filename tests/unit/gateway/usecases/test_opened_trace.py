@@ -36,7 +36,7 @@ def test_a_stored_trace_has_its_name_its_owner_and_both_sides():
 
 
 def test_a_captured_trace_has_no_seal():
-    assert open_captured(SCENE.captured, SESSION, "t7").seal is None
+    assert open_captured(SCENE.captured, SESSION).seal is None
 
 
 def test_of_erased_content_the_record_remains():

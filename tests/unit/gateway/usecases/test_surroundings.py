@@ -43,7 +43,7 @@ def lookups(storage: Storage) -> Lookups:
 
 def opened(**changes: object) -> OpenedTrace:
     """The scene's trace, counted by a vocabulary that this release has; `changes` are of its record."""
-    trace = open_captured(SCENE.captured, SESSION, "t7")
+    trace = open_captured(SCENE.captured, SESSION)
     counting = replace(trace.record.counting, tokenizer="o200k_base")
     fields = {"counting": counting, "blocks": (), "prefix": ""} | changes
     return replace(trace, record=replace(trace.record, **fields))  # type: ignore[arg-type]  # fields of the record
@@ -104,7 +104,7 @@ async def test_a_prefix_is_found_by_the_name_in_the_record(storage: Storage):
 
 
 async def test_excerpts_that_are_gone_are_erased(storage: Storage):
-    trace = open_captured(SCENE.captured, SESSION, "t7")
+    trace = open_captured(SCENE.captured, SESSION)
     error = await failure(lookups(storage).candidates_of(opened(blocks=trace.record.blocks)))
     assert (error.reason, "an excerpt was erased" in error.message) == (Reason.ERASED, True)
 
@@ -114,7 +114,7 @@ async def test_a_zone_or_vocabulary_unknown_here_asks_for_the_release_that_knew_
     storage: Storage, change: dict[str, object]
 ):
     if "counting" in change:
-        change = {"counting": open_captured(SCENE.captured, SESSION, "t7").record.counting}
+        change = {"counting": open_captured(SCENE.captured, SESSION).record.counting}
     error = await failure(lookups(storage).candidates_of(opened(**change)))
     assert isinstance(error, Internal)
     assert "replay it with the release 0.1.0" in error.message
