@@ -24,30 +24,14 @@ EPOCH: Final = "SELECT fact_epoch FROM users WHERE tenant_id = ? AND user_id = ?
 Argument = str | int | bytes | None
 
 
+# fmt: off
 def fact_of(
-    user: UserRef,
-    no: int,
-    subject_kind: str,
-    subject_id: str,
-    key: str,
-    value_type: str,
-    kind: str,
-    origin: str,
-    source: str,
-    source_turn: str,
-    writer: str,
-    confidence_permille: int,
-    read_time: int,
-    write_time: int,
-    expire_time: int,
-    revision: int,
-    state: str,
-    superseded_by: int,
-    invalidated_time: int | None,
-    invalidation_reason: str,
-    commitment: bytes,
-    content: bytes | None,
+    user: UserRef, no: int, subject_kind: str, subject_id: str, key: str, value_type: str, kind: str, origin: str,
+    source: str, source_turn: str, writer: str, confidence_permille: int, read_time: int, write_time: int,
+    expire_time: int, revision: int, state: str, superseded_by: int, invalidated_time: int | None,
+    invalidation_reason: str, commitment: bytes, content: bytes | None,
 ) -> Fact:
+    # fmt: on
     """The fact in a row of `COLUMNS`."""
     typed = ValueType(value_type)
     return Fact(
