@@ -124,6 +124,13 @@ class InvalidArgument(GatewayError):
         """One violation; `metadata` is added to the field's name."""
         return cls([FieldViolation(field, description)], reason, {"field": field, **metadata})
 
+    def under(self, prefix: str) -> "InvalidArgument":
+        """The same error for a request that holds the one it was found in, in the field `prefix`."""
+        moved = [FieldViolation(f"{prefix}.{v.field}", v.description) for v in self.violations]
+        field = self.metadata.get("field")
+        metadata = {**self.metadata, "field": f"{prefix}.{field}"} if field else self.metadata
+        return InvalidArgument(moved, self.reason, metadata)
+
 
 class MalformedRequest(GatewayError):
     """The bytes are not the message, or a text is not valid Unicode without NUL. Always the same text."""

@@ -20,6 +20,7 @@ _TEXTS: dict[str, Callable[[Any], str]] = {
         f"is too short: give at least {v} characters" if v > 1 else "is empty: set it"
     ),
     "string.max_len": lambda v: f"is too long: give at most {v} characters",
+    "string.not_in": lambda v: f"is a reserved word: write another than {', '.join(v)}",
     "string.min_bytes": lambda v: f"is too short: give at least {v} bytes of UTF-8",
     "string.max_bytes": lambda v: f"is too long: give at most {v} bytes of UTF-8",
     "string.uuid": lambda _: "is not a UUID: send a fresh one, such as 3f2b8c1e-9d47-4a60-8e15-7c0d6b9a2f41",

@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Iterable
 from typing import NoReturn
 
 MAX_DEPTH = 32
@@ -35,23 +36,27 @@ _TOO_DEEP = f"is nested too deep: allow at most {MAX_DEPTH} levels"
 
 
 def _check_depth_and_texts(value: Json) -> None:
-    """Level by level, so that a deep value cannot exhaust the stack here."""
+    """Level by level, so that a deep value cannot exhaust the stack here. An empty list is a level too."""
     level: list[Json] = [value]
-    for _ in range(MAX_DEPTH + 1):
-        following: list[Json] = []
-        for item in level:
-            if isinstance(item, dict):
-                for key in item:
-                    _check_text(key)
-                following.extend(item.values())
-            elif isinstance(item, list):
-                following.extend(item)
-            elif isinstance(item, str):
-                _check_text(item)
-        if not following:
+    for _ in range(MAX_DEPTH):
+        level = [below for item in level for below in _checked(item)]
+        if not level:
             return
-        level = following
-    raise JsonFault(_TOO_DEEP)
+    if any(isinstance(item, dict | list) for item in level):
+        raise JsonFault(_TOO_DEEP)
+    for item in level:
+        _checked(item)
+
+
+def _checked(item: Json) -> Iterable[Json]:
+    """What is right below the item, whose own texts are fit to be kept."""
+    if isinstance(item, dict):
+        for key in item:
+            _check_text(key)
+        return item.values()
+    if isinstance(item, str):
+        _check_text(item)
+    return item if isinstance(item, list) else ()
 
 
 def _check_text(text: str) -> None:

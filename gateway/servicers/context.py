@@ -5,6 +5,7 @@ from gateway.convert.context import model_of, request_of
 from gateway.convert.prompt import EXACTNESS_TO, PromptWriter, degradation_to
 from gateway.convert.traces import shown_to
 from gateway.convert.types import slots_to
+from gateway.errors import InvalidArgument
 from gateway.names import parse_trace_name, trace_name
 from gateway.server.call import Call
 from gateway.usecases.assemble_context import Answer, ContextAssembler
@@ -45,8 +46,11 @@ class ContextServicer:
         self, request: context_pb2.ExplainContextRequest, call: Call
     ) -> context_pb2.ExplainContextResponse:
         """The same without writing, with the trace inline."""
-        asked = request_of(request.request, call.now, self._runtime.new_id())
-        answer = await self._assembler.explain(asked, call.now, call.deadline)
+        try:
+            asked = request_of(request.request, call.now, self._runtime.new_id())
+            answer = await self._assembler.explain(asked, call.now, call.deadline)
+        except InvalidArgument as error:
+            raise error.under("request") from None
         plain = self._answer(answer, traced=False)
         assert answer.captured is not None, "explaining captures"
         trace = open_captured(answer.captured, answer.session)
