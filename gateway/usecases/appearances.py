@@ -15,6 +15,10 @@ from assemblers.trace.content_codec import decode_content
 from storage.ports import Page, PageRequest, StoredTrace, TraceSelector, TraceStore
 
 _EXCLUDED = OUTCOMES.index(Outcome.EXCLUDED)
+MOST_SCANNED = 2_000
+"""Traces that one call looks through, so that it ends well within its deadline."""
+_READ_AT_ONCE = 64
+"""Traces in memory at a time: each may hold a megabyte of material."""
 _AT_ONCE = 16
 """Traces that are decoded before others get their turn."""
 
@@ -36,18 +40,22 @@ async def appearances(
 ) -> Page[Appearance]:
     """A page of the traces, from `since` on, that included any of the item ids such as `fact/12`.
 
-    A page is at most `page.size` long, and may be shorter although there are more. Items that are known by texts, such
-    as `slot/focus`, are not found in traces whose content was erased.
+    A page is at most `page.size` long, and may be shorter, or empty, although there are more: one call looks through a
+    bounded number of traces. Items that are known by texts, such as `slot/focus`, are not found in traces whose content
+    was erased.
     """
     selector = TraceSelector(user_id=user.user_id, created_from=since)
-    cursor, sought = page.cursor, frozenset(wanted)
-    while sought:
-        scanned = await traces.list(user.tenant_id, selector, PageRequest(page.size, cursor))
-        found = await _among(scanned.items, sought)
-        if found or not scanned.next_cursor:
-            return Page(found, scanned.next_cursor)
-        cursor = scanned.next_cursor
-    return Page((), "")
+    found: list[Appearance] = []
+    sought, cursor, scanned = frozenset(wanted), page.cursor, 0
+    while sought and len(found) < page.size and scanned < MOST_SCANNED:
+        # No more than are still missing, so that the page ends where the store's does.
+        some = PageRequest(min(_READ_AT_ONCE, page.size - len(found)), cursor)
+        read = await traces.list(user.tenant_id, selector, some)
+        found += await _among(read.items, sought)
+        scanned, cursor = scanned + len(read.items), read.next_cursor
+        if not cursor:
+            break
+    return Page(tuple(found), cursor if sought else "")
 
 
 async def all_appearances(
@@ -55,7 +63,7 @@ async def all_appearances(
 ) -> tuple[Appearance, ...]:
     """All of them."""
     found: list[Appearance] = []
-    request = PageRequest(_AT_ONCE * 8)
+    request = PageRequest(_READ_AT_ONCE)
     while True:
         page = await appearances(traces, user, wanted, request, since)
         found += page.items

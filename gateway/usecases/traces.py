@@ -1,8 +1,7 @@
 """What auditors ask of traces: show one, list them, why an item is in a prompt, why not, and where else it was."""
 
-import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from assemblers.assembly import Prompt, SourceKind
@@ -22,7 +21,7 @@ from gateway.usecases.surroundings import Lookups, observed_of
 from storage.ports import ArchiveStore, Page, PageRequest, Storage, StoredTrace, TraceSelector
 
 _AT_ONCE = 16
-"""Traces that are decoded before other calls get their turn."""
+"""Traces that are read and decoded before other calls get their turn: each may hold a megabyte of material."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,14 +110,17 @@ class TraceReader:
         return Page(tuple([_located(each, item_id) for each in found.items]), found.next_cursor)
 
     async def list(self, tenant_id: str, selector: TraceSelector, page: PageRequest) -> Page[OpenedTrace]:
-        """The selected traces, newest first."""
-        found = await self._storage.traces.list(tenant_id, selector, page)
-        opened = []
-        for index, stored in enumerate(found.items, 1):
-            opened.append(open_stored(stored))
-            if index % _AT_ONCE == 0:
-                await asyncio.sleep(0)
-        return Page(tuple(opened), found.next_cursor)
+        """The selected traces, newest first, without the material that they hold."""
+        opened: list[OpenedTrace] = []
+        cursor = page.cursor
+        while len(opened) < page.size:
+            some = PageRequest(min(_AT_ONCE, page.size - len(opened)), cursor)
+            read = await self._storage.traces.list(tenant_id, selector, some)
+            opened += [_without_material(open_stored(stored)) for stored in read.items]
+            cursor = read.next_cursor
+            if not cursor:
+                break
+        return Page(tuple(opened), cursor)
 
 
 async def _wanted(archives: ArchiveStore, user: UserRef, item_id: str) -> list[str]:
@@ -133,6 +135,10 @@ async def _wanted(archives: ArchiveStore, user: UserRef, item_id: str) -> list[s
         return [item_id]
     archive = await archives.load(user)
     return [f"excerpt/{excerpt.no}" for excerpt in archive.excerpts if excerpt.session_id == ref]
+
+
+def _without_material(trace: OpenedTrace) -> OpenedTrace:
+    return trace if trace.content is None else replace(trace, content=replace(trace.content, material=()))
 
 
 def _shown(trace: OpenedTrace, given: Surroundings) -> ShownTrace:

@@ -1001,7 +1001,9 @@ class ListAppearancesResponse(_message.Message):
     """Where the next ones begin. Empty after the last."""
     @_builtins.property
     def appearances(self) -> _containers.RepeatedCompositeFieldContainer[Global___Appearance]:
-        """The appearances, newest first."""
+        """The appearances, newest first. Fewer than `page_size`, or none, may be here although there are more: one call looks
+        through a bounded number of traces.
+        """
 
     def __init__(
         self,

@@ -1,6 +1,6 @@
 """What is answered about a trace whose content was erased, and to whom it is not."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -10,12 +10,13 @@ from assemblers.trace.absence import Missed, MissedExcerpt, MissedFact, MissedKe
 from assemblers.trace.findings import Finding
 from assemblers.trace.replay import Surroundings
 from gateway.errors import FailedPrecondition, GatewayError, NotFound, Reason
+from gateway.usecases import appearances as scan
 from gateway.usecases.opened_trace import OpenedTrace
 from gateway.usecases.replay_trace import Replayer
 from gateway.usecases.surroundings import Lookups
 from gateway.usecases.traces import TraceReader
 from storage.errors import NotFound as NotStored
-from storage.ports import Seal, StoredTrace
+from storage.ports import Page, PageRequest, Seal, StoredTrace, TraceSelector
 from tests.replay.scene import NOW, SESSION, Scene, play, policy
 
 TRACE_ID = "11" * 16
@@ -43,6 +44,66 @@ class Known(Lookups):
 
     async def everything_for(self, trace: OpenedTrace) -> Surroundings:
         return self._surroundings_then
+
+
+class Ledger:
+    """Many traces of one assembly, newest first; cursors are places."""
+
+    def __init__(self, count: int) -> None:
+        scene = play()
+        self.most_at_once = 0
+        self._stored = [
+            StoredTrace(
+                f"{number:032x}", SESSION, f"t{number}", "p", NOW, scene.captured.record, scene.captured.content,
+                Seal(number, bytes(32), bytes(32)),
+            )
+            for number in range(count, 0, -1)
+        ]  # fmt: skip
+
+    async def list(self, tenant_id: str, selector: TraceSelector, page: PageRequest) -> Page[StoredTrace]:
+        start = int(page.cursor or 0)
+        items = tuple(self._stored[start : start + page.size])
+        self.most_at_once = max(self.most_at_once, len(items))
+        return Page(items, str(start + page.size) if start + page.size < len(self._stored) else "")
+
+
+@dataclass
+class Store:
+    """Of a storage, what listing needs."""
+
+    traces: Ledger
+    archives: None = None
+
+
+def over(ledger: Ledger) -> TraceReader:
+    return TraceReader(Store(ledger), None, None)  # type: ignore[arg-type]  # listing needs the ledger only
+
+
+async def test_a_page_of_traces_is_whole_though_few_are_read_at_a_time():
+    ledger = Ledger(100)
+    one = await over(ledger).list("acme", TraceSelector(), PageRequest(70))
+    two = await over(ledger).list("acme", TraceSelector(), PageRequest(70, one.next_cursor))
+    assert [trace.turn_id for trace in (*one.items, *two.items)] == [f"t{n}" for n in range(100, 0, -1)]
+    assert (len(one.items), two.next_cursor) == (70, "")
+    assert ledger.most_at_once <= 16
+    assert all(trace.whole().material == () for trace in one.items)
+
+
+async def test_a_page_of_appearances_is_whole_though_few_are_read_at_a_time():
+    ledger = Ledger(150)
+    one = await over(ledger).appearances(SESSION.user, "fact/2", PageRequest(100))
+    two = await over(ledger).appearances(SESSION.user, "fact/2", PageRequest(100, one.next_cursor))
+    assert [a.turn_id for a in (*one.items, *two.items)] == [f"t{n}" for n in range(150, 0, -1)]
+    assert (len(one.items), two.next_cursor) == (100, "")
+
+
+async def test_a_rare_item_is_sought_in_a_bounded_number_of_traces_at_a_time(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(scan, "MOST_SCANNED", 80)
+    one = await over(Ledger(150)).appearances(SESSION.user, "fact/1", PageRequest(50))
+    assert one.items == ()
+    assert 80 <= int(one.next_cursor) < 150
+    two = await over(Ledger(150)).appearances(SESSION.user, "fact/1", PageRequest(50, one.next_cursor))
+    assert two.next_cursor == ""
 
 
 def reader(scene: Scene, *, erased: bool = False) -> TraceReader:
