@@ -108,6 +108,7 @@ class ContextAssembler:
             if repeated is None:
                 raise
             return repeated
+        telemetry.link_trace(answer.trace_id)
         return await self._remember(work, answer)
 
     async def explain(self, request: ContextRequest, now: datetime, deadline: Deadline) -> Answer:
@@ -268,6 +269,7 @@ def _asked(work: _Work) -> Asked:
         max_input_tokens=request.budget.max_input_tokens,
         reserve_output_tokens=request.budget.reserve_output_tokens,
         labels=request.labels,
+        otel_trace_id=telemetry.current_trace_id(),
     )  # fmt: skip
 
 
