@@ -3,7 +3,6 @@
 import sqlite3
 from collections.abc import Sequence
 from datetime import datetime
-from itertools import pairwise
 from typing import Final
 
 from assemblers.ranking import IndexUnit, build_archive
@@ -28,7 +27,6 @@ _SELECT = """SELECT e.no, e.session_no, e.position, s.session_id, s.session_time
     FROM excerpts e JOIN archived_sessions s USING (tenant_id, user_id, session_no)
     JOIN postings p ON p.tenant_id = e.tenant_id AND p.user_id = e.user_id AND p.excerpt_no = e.no
     WHERE e.tenant_id = ? AND e.user_id = ? AND e.content IS NOT NULL"""
-_SNAPSHOT = f"{_SELECT} ORDER BY s.session_time, e.session_no, e.position, e.no DESC"
 
 
 class SqliteArchives:
@@ -50,17 +48,8 @@ class SqliteArchives:
         owner = (user.tenant_id, user.user_id)
         async with self._database.snapshot() as snapshot:
             row = snapshot.row(_EPOCH, owner)
-            excerpts = await snapshot.rows(_SNAPSHOT, owner, excerpt_of)
-        ordinals = _session_ordinals(excerpts)
-        units = [
-            IndexUnit(excerpt.no, ordinal, excerpt.position, excerpt.terms)
-            for excerpt, ordinal in zip(excerpts, ordinals, strict=True)
-        ]
-        archive = await self._database.compute(lambda: build_archive(units))
-        by_number = {excerpt.no: excerpt for excerpt in excerpts}
-        return ArchiveSnapshot(
-            row[0] if row else 0, tuple(by_number[no] for no in archive.numbers.tolist()), archive
-        )
+            excerpts = await snapshot.rows(_SELECT, owner, excerpt_of)
+        return await self._database.compute(lambda: _arranged(row[0] if row else 0, excerpts))
 
     async def excerpts(self, user: UserRef, numbers: Sequence[int]) -> tuple[Excerpt, ...]:
         """The excerpts of those numbers, in their order."""
@@ -131,12 +120,18 @@ def excerpt_of(
     )
 
 
-def _session_ordinals(excerpts: Sequence[Excerpt]) -> list[int]:
-    """Dense numbers of the sessions in the order of time, for excerpts that lie in this order."""
-    ordinals = [0] * len(excerpts)
-    for index, (before, after) in enumerate(pairwise(excerpts), start=1):
-        ordinals[index] = ordinals[index - 1] + (before.session_no != after.session_no)
-    return ordinals
+def _arranged(epoch: int, excerpts: Sequence[Excerpt]) -> ArchiveSnapshot:
+    """The snapshot of a user's excerpts, given in any order."""
+    # Dated first; sessions of one instant stand in the order in which they were archived.
+    sessions = sorted({(excerpt.session_time, excerpt.session_no) for excerpt in excerpts})
+    ordinals = {number: ordinal for ordinal, (_, number) in enumerate(sessions)}
+    units = [
+        IndexUnit(excerpt.no, ordinals[excerpt.session_no], excerpt.position, excerpt.terms)
+        for excerpt in excerpts
+    ]
+    archive = build_archive(units)
+    by_number = {excerpt.no: excerpt for excerpt in excerpts}
+    return ArchiveSnapshot(epoch, tuple(by_number[no] for no in archive.numbers.tolist()), archive)
 
 
 def _size(snapshot: ArchiveSnapshot) -> int:

@@ -108,7 +108,7 @@ def upgrade() -> None:
     op.create_index(
         "ix_facts_shown",
         "facts",
-        ["tenant_id", "user_id", "subject_kind", "subject_id", "fact_key"],
+        ["tenant_id", "user_id", "fact_key", "subject_kind", "subject_id", "no"],
         unique=False,
         sqlite_where=sa.text("shown = 1"),
         postgresql_where=sa.text("shown = 1"),

@@ -1,0 +1,49 @@
+"""Query plans: every statement finds its rows by an index, so that nothing grows with other users' data."""
+
+import importlib
+import pkgutil
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import storage.sqlite
+from storage.conformance.samples import NOW, USER
+from storage.ports import FactSelector, TraceSelector
+from storage.sqlite import fact_rows, open_sqlite, trace_rows
+
+
+def statements() -> Iterator[tuple[str, str]]:
+    """Every statement that is a constant of a module of the adapter, by its place."""
+    for module in pkgutil.iter_modules(storage.sqlite.__path__):
+        constants = vars(importlib.import_module(f"storage.sqlite.{module.name}"))
+        for name, value in constants.items():
+            if isinstance(value, str) and re.match(
+                r"(SELECT|UPDATE|DELETE|INSERT) .*\bWHERE\b", value, re.DOTALL
+            ):
+                yield f"{module.name}.{name}", value
+
+
+def built() -> Iterator[tuple[str, str]]:
+    """The statements that selectors make, with nothing but the tenant and the user, and with all they can say."""
+    for selector in (FactSelector(), FactSelector(1, None, "k", "s", "w", NOW, NOW, include_retired=True)):
+        where, _ = fact_rows.conditions(USER, selector)
+        yield "facts", f"SELECT no FROM facts WHERE {where} AND no > ? ORDER BY no LIMIT ?"
+    for wanted in (TraceSelector(), TraceSelector("u", "s", "t", "p", NOW, NOW)):
+        where, _ = trace_rows.conditions("acme", wanted)
+        yield "traces", f"SELECT 1 FROM traces WHERE {where} AND sequence < ? ORDER BY sequence DESC LIMIT ?"
+
+
+@pytest.mark.parametrize(("_place", "statement"), [*statements(), *built()])
+async def test_a_statement_searches_and_never_scans(tmp_path: Path, _place: str, statement: str) -> None:
+    async with await open_sqlite(tmp_path) as opened:
+        numbered = [int(number) for number in re.findall(r"\?(\d+)", statement)]
+        parameters = [None] * (max(numbered) if numbered else statement.count("?"))
+        rows = opened._connection.execute(f"EXPLAIN QUERY PLAN {statement}", parameters).fetchall()
+    steps = [row[3] for row in rows]
+    assert steps or statement.startswith("INSERT")
+    assert not [step for step in steps if step.startswith("SCAN") and "CONSTANT" not in step], steps
+    # Sorting is a step that lets nobody else run: what has to be in order comes so from an index.
+    assert not [step for step in steps if "TEMP B-TREE" in step], steps
+    assert len(list(statements())) > 25
