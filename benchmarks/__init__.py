@@ -1,0 +1,1 @@
+"""Benchmarks: measured through the gateway's own API, written as rows that say whether a bar holds."""
