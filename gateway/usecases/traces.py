@@ -1,5 +1,6 @@
 """What auditors ask of traces: show one, list them, why an item is in a prompt, why not, and where else it was."""
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -100,7 +101,9 @@ class TraceReader:
         if trace.content is None and _needs_content(trace, missed):
             raise trace.erased("its content")
         then = TraceThen(trace.record, trace.readable(), given)
-        return ExplainedAbsence(_shown(trace, given), explain_absence(then, missed))
+        # Off the event loop: words are sought in everything that the user has, and an archive is ranked anew.
+        absences = await asyncio.to_thread(explain_absence, then, missed)
+        return ExplainedAbsence(_shown(trace, given), absences)
 
     async def appearances(self, user: UserRef, item_id: str, page: PageRequest) -> Page[ItemAppearance]:
         """The prompts of a user that an item is in, newest first. A page may be short although there are more."""
