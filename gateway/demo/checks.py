@@ -80,7 +80,8 @@ def _replays(story: Story) -> bool:
 
 
 def _has_breakpoints(story: Story) -> bool:
-    return bool(story.prompt.breakpoints) == bool(story.prompt.prefix_sha256)
+    ends = {point.section for point in story.prompt.breakpoints}
+    return story.prompt.prefix_sha256 == "" or SectionKind.SECTION_KIND_PREFIX in ends
 
 
 def _all_sections_speak(story: Story) -> bool:

@@ -39,9 +39,10 @@ def show_checks(out: Console, results: list[Check], seconds: float) -> None:
     """Each promise and whether it was kept."""
     out.print()
     out.rule(Text("Checked", "bold"), align="left", style="dim")
+    kept, broken = ("✔", "✘") if out.encoding.startswith("utf") else ("kept:", "BROKEN:")
     for result in results:
-        mark = ("✔ ", "green") if result.kept else ("✘ ", "bold red")
-        out.print(Text.assemble(mark, result.promise))
+        mark = (kept, "green") if result.kept else (broken, "bold red")
+        out.print(Text.assemble(mark, " ", result.promise))
     failed = sum(not result.kept for result in results)
     verdict = f"{failed} of {len(results)} promises broken" if failed else f"all {len(results)} promises kept"
     out.print(Text(f"{verdict}, in {seconds:.1f} s", "bold red" if failed else "bold green"))

@@ -27,7 +27,9 @@ def running_gateway(data_dir: Path, log: Path) -> Iterator[str]:
         try:
             yield _address(process, log)
         finally:
-            _stop(process, log)
+            code = _stop(process)
+    if code != 0:
+        raise GatewayFailed(f"the gateway ended with code {code}:\n{_end_of(log)}")
 
 
 def _address(process: "subprocess.Popen[str]", log: Path) -> str:
@@ -39,19 +41,17 @@ def _address(process: "subprocess.Popen[str]", log: Path) -> str:
     return line.removeprefix(STARTED).strip()
 
 
-def _stop(process: "subprocess.Popen[str]", log: Path) -> None:
+def _stop(process: "subprocess.Popen[str]") -> int:
+    """Drain, as an operator would; the exit code, negative where it had to be killed."""
     process.terminate()
     try:
-        code = process.wait(_STOP_SECONDS)
+        return process.wait(_STOP_SECONDS)
     except subprocess.TimeoutExpired:
         process.kill()
-        process.wait()
-        raise GatewayFailed(f"the gateway did not drain in {_STOP_SECONDS:g} s:\n{_end_of(log)}") from None
+        return process.wait()
     finally:
         if process.stdout is not None:
             process.stdout.close()
-    if code != 0:
-        raise GatewayFailed(f"the gateway ended with code {code}:\n{_end_of(log)}")
 
 
 def _end_of(log: Path) -> str:
