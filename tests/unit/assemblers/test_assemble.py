@@ -52,7 +52,6 @@ from tests.assembling import (
     material,
     policy,
     section_text,
-    sections,
     text_of,
     tool_loop,
 )
@@ -89,6 +88,17 @@ def test_a_policy_without_sections_still_asks_the_question():
     assert prompt.prefix is None
     assert prompt.prefix_sha256 == ""
     assert prompt.breakpoints == ()
+
+
+def test_a_prefix_without_text_makes_no_message_but_its_tools_are_counted():
+    tools_only = replace(PREFIX, text="")
+    prompt = Case(prefix=tools_only).assemble().prompt
+    assert [message.role for message in prompt.messages] == [Role.USER]
+    assert prompt.budget.sections[0].included == 1
+    assert prompt.budget.used == recount(prompt, WORDS)
+    bare = Case(prefix=replace(tools_only, tools=())).assemble()
+    assert bare.prompt.budget.sections[0].status is SectionStatus.EMPTY
+    assert bare.prompt.budget.used == recount(bare.prompt, WORDS)
 
 
 def test_the_question_is_not_altered_in_any_byte():
@@ -298,7 +308,3 @@ def test_prompt_digest_tells_apart_what_differs_only_in_where_parts_end():
         for role in (Role.USER, Role.SYSTEM)
     ]
     assert len({case.assemble().prompt.prompt_sha256 for case in cases}) == len(cases)
-
-
-def test_sections_helper_keeps_each_kind_once():
-    assert [section.kind for section in sections()] == list(SectionKind)
