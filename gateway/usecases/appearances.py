@@ -15,7 +15,7 @@ from assemblers.trace.content_codec import decode_content
 from storage.ports import Page, PageRequest, StoredTrace, TraceSelector, TraceStore
 
 _EXCLUDED = OUTCOMES.index(Outcome.EXCLUDED)
-MOST_SCANNED = 2_000
+MOST_SCANNED = 1_000
 """Traces that one call looks through, so that it ends well within its deadline."""
 _READ_AT_ONCE = 64
 """Traces in memory at a time: each may hold a megabyte of material."""
