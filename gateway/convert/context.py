@@ -1,7 +1,8 @@
 """context.proto: what is asked of the context service, as records, and its answers as messages."""
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from datetime import datetime
 
 from assemblers.assembly import PromptFormat
@@ -13,18 +14,21 @@ from gateway.usecases.requests import ContextRequest, RequestedBudget, Requested
 from muniment.v1 import context_pb2, types_pb2
 
 
-def request_of(message: context_pb2.AssembleContextRequest, now: datetime, fresh_id: str) -> ContextRequest:
-    """The request. A missing session or turn id follows from the request id, else from `fresh_id` (32 hex digits).
+def request_of(
+    message: context_pb2.AssembleContextRequest, now: datetime, new_id: Callable[[], str]
+) -> ContextRequest:
+    """The request. A missing session or turn id follows from the request id, else from a new id (32 hex digits).
 
     So a repeat under a request id finds its turn again. Raises InvalidArgument.
     """
-    basis = message.request_id.replace("-", "").lower() or fresh_id
-    session = message.session
+    session, session_id = message.session, message.session.session_id
     turn = turn_of(message.turn, now)
-    if not turn.turn_id:
-        turn = type(turn)(f"turn-{basis}", turn.role, turn.contents, turn.occur_time, turn.speaker)
+    if not (session_id and turn.turn_id):
+        basis = message.request_id.replace("-", "").lower() or new_id()
+        session_id = session_id or f"session-{basis}"
+        turn = replace(turn, turn_id=turn.turn_id or f"turn-{basis}")
     return ContextRequest(
-        session=SessionRef(session.tenant_id, session.user_id, session.session_id or f"session-{basis}"),
+        session=SessionRef(session.tenant_id, session.user_id, session_id),
         turn=turn,
         body_sha256=body_sha256(message),
         material=tuple([_material(i, m, now) for i, m in enumerate(message.material)]),

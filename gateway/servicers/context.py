@@ -37,7 +37,7 @@ class ContextServicer:
         self, request: context_pb2.AssembleContextRequest, call: Call
     ) -> context_pb2.AssembleContextResponse:
         """A prompt for a turn, with its trace made durable before it leaves."""
-        asked = request_of(request, call.now, self._runtime.new_id())
+        asked = request_of(request, call.now, self._runtime.new_id)
         if request.validate_only:
             return self._answer(await self._assembler.explain(asked, call.now, call.deadline), traced=False)
         return self._answer(await self._assembler.assemble(asked, call.now, call.deadline), traced=True)
@@ -47,7 +47,7 @@ class ContextServicer:
     ) -> context_pb2.ExplainContextResponse:
         """The same without writing, with the trace inline."""
         try:
-            asked = request_of(request.request, call.now, self._runtime.new_id())
+            asked = request_of(request.request, call.now, self._runtime.new_id)
             answer = await self._assembler.explain(asked, call.now, call.deadline)
         except InvalidArgument as error:
             raise error.under("request") from None

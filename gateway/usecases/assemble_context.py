@@ -17,7 +17,7 @@ from assemblers.trace.capture import CapturedTrace, TracedInputs, TraceIdentity,
 from assemblers.trace.record import Asked, Timing
 from gateway import telemetry
 from gateway.deadline import Deadline
-from gateway.errors import AlreadyExists, BudgetTooSmall, Reason
+from gateway.errors import AlreadyExists, BudgetTooSmall, GatewayError, Reason
 from gateway.usecases.gather import Gathered, Gatherer
 from gateway.usecases.models import counting_errors
 from gateway.usecases.open_turn import OpenTurns, check_newest
@@ -87,11 +87,20 @@ class ContextAssembler:
     async def assemble(self, request: ContextRequest, now: datetime, deadline: Deadline) -> Answer:
         """Answer a turn and leave a durable trace; a turn that was answered is answered again.
 
-        Raises the errors of `gateway.errors`; nothing is written then.
+        Raises the errors of `gateway.errors`; nothing is written then. Whether a turn is a repeat is looked up only
+        where it is not plainly new: when its trace cannot be added, or when the answer fails today, which must not
+        take away the answer that it has.
         """
-        answered = await self._answered(request, now)
-        if answered is not None:
+        try:
+            return await self._new(request, now, deadline)
+        except (AlreadyStored, GatewayError):
+            answered = await self._answered(request, now)
+            if answered is None:
+                raise
             return answered
+
+    async def _new(self, request: ContextRequest, now: datetime, deadline: Deadline) -> Answer:
+        """Answer a turn for the first time. Raises `AlreadyStored` where it is not."""
         started = perf_counter_ns()
         work = await self._gather(request, now, deadline)
         gathered = perf_counter_ns()
@@ -100,14 +109,8 @@ class ContextAssembler:
         answer = self._traced(
             work, assembly, await self._storage.users.pseudonym(request.session.user), timings
         )
-        try:
-            with telemetry.stage("append"):
-                await self._storage.traces.append(_draft(work, answer))
-        except AlreadyStored:
-            repeated = await self._answered(request, now)
-            if repeated is None:
-                raise
-            return repeated
+        with telemetry.stage("append"):
+            await self._storage.traces.append(_draft(work, answer))
         telemetry.link_trace(answer.trace_id)
         return await self._remember(work, answer)
 

@@ -3,8 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from secrets import token_bytes
-from uuid import uuid4
+from secrets import token_bytes, token_hex
 
 
 def _utc_now() -> datetime:
@@ -12,7 +11,7 @@ def _utc_now() -> datetime:
 
 
 def _new_id() -> str:
-    return uuid4().hex
+    return token_hex(16)
 
 
 def _new_salt() -> bytes:
