@@ -44,6 +44,9 @@ class PolicyReader:
     def from_yaml(self, data: bytes) -> Draft:
         """Read YAML; diagnostics have line and column."""
         read = read_yaml(data)
+        if not read.places:
+            # No YAML at all: that fields are missing from it goes without saying.
+            return Draft(read.message, tuple(read.diagnostics))
         return self._checked(read.message, read.diagnostics, read.places)
 
     def from_message(self, message: policy_pb2.Policy) -> Draft:

@@ -7,10 +7,12 @@ from typing import Any, cast
 
 from buf.validate import validate_pb2
 from google.protobuf.descriptor import Descriptor, FieldDescriptor, OneofDescriptor
+from google.protobuf.duration_pb2 import Duration
 from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
 
 TIMESTAMP = Timestamp.DESCRIPTOR.full_name
+DURATION = Duration.DESCRIPTOR.full_name
 SCALARS = {
     FieldDescriptor.TYPE_STRING: "string",
     FieldDescriptor.TYPE_BYTES: "bytes",
@@ -82,13 +84,15 @@ class Place:
         return lambda request: self.holder(request).ClearField(name)
 
     def copies(self, count: int) -> Callable[[Message], None]:
-        """Repeats the first item."""
+        """Repeats the first item once at least, and until there are so many."""
 
         def spoil(request: Message) -> None:
             items = getattr(self.holder(request), self.field.name)
             if not items and self.field.message_type is not None:
                 items.add()
-            items.extend([items[0]] * (count - len(items)))
+            elif not items:
+                items.append("x")
+            items.extend([items[0]] * max(1, count - len(items)))
 
         return spoil
 
@@ -120,6 +124,12 @@ def cases(place: Place) -> Iterator[Case]:
         if field.message_type.full_name == TIMESTAMP:
             yield Case(place.put(Timestamp(nanos=-1)), place.path, "nanos below zero")
             yield Case(place.put(Timestamp(seconds=1_795_953_600_000)), place.path, "milliseconds")
+        if field.message_type.full_name == DURATION:
+            yield Case(place.put(Duration()), place.path, "no time at all")
+            yield Case(place.put(Duration(seconds=-1)), place.path, "a time below zero")
+            if rules.duration.HasField("lte"):
+                longest = rules.duration.lte.seconds
+                yield Case(place.put(Duration(seconds=longest + 1)), place.path, "too long a time")
     else:
         yield from (Case(place.put(v), place.path, what) for v, what in _wrong_values(field, rules))
 
@@ -179,6 +189,8 @@ def _list_cases(place: Place, rule: Any) -> Iterator[Case]:
         yield Case(place.put([99]), f"{place.path}[0]", "unknown value")
     if rule.items.string.HasField("max_len"):
         yield Case(place.put(["é" * (rule.items.string.max_len + 1)]), f"{place.path}[0]", "item too long")
+    if rule.items.string.HasField("pattern"):
+        yield Case(place.put(["no id!"]), f"{place.path}[0]", "item outside the pattern")
 
 
 def _items_differ(rule: Any) -> bool:
@@ -197,7 +209,7 @@ def _places(descriptor: Descriptor, above: tuple[FieldDescriptor, ...] = ()) -> 
     for field in descriptor.fields:
         yield Place(above, field)
         below = field.message_type
-        if below is not None and not is_map(field) and below.full_name not in OPAQUE | {TIMESTAMP}:
+        if below is not None and not is_map(field) and below.full_name not in OPAQUE | {TIMESTAMP, DURATION}:
             yield from _places(below, (*above, field))
 
 
@@ -208,7 +220,7 @@ def _choices(descriptor: Descriptor, above: tuple[FieldDescriptor, ...] = ()) ->
             yield Case(place.clear(oneof.name), place.head + oneof.name, "nothing chosen")
     for field in descriptor.fields:
         below = field.message_type
-        if below is not None and not is_map(field) and below.full_name not in OPAQUE | {TIMESTAMP}:
+        if below is not None and not is_map(field) and below.full_name not in OPAQUE | {TIMESTAMP, DURATION}:
             yield from _choices(below, (*above, field))
 
 

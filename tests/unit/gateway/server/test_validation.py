@@ -190,6 +190,11 @@ def test_deeper_json_is_refused(levels, opening, closing):
         parse_json(opening * levels + "1" + closing * levels)
 
 
+def test_an_empty_list_is_a_level_too():
+    with pytest.raises(JsonFault, match="nested too deep"):
+        parse_json("[" * 33 + "]" * 33)
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
