@@ -258,3 +258,18 @@ def test_serve_refuses_a_wrong_setting_by_its_name(tmp_path: Path):
     )
     assert result.exit_code == ExitCode.USAGE
     assert result.stderr.startswith("error: log_level")
+
+
+def test_a_conversation_with_a_faulty_policy_is_told_by_the_policys_own_file(address: str, tmp_path: Path):
+    (tmp_path / "faulty.yaml").write_text("policy_id: x\nsections: []\n", encoding="utf-8")
+    file = tmp_path / "talk.jsonl"
+    lines = [
+        {"type": "conversation", "tenant": "faulty", "user": "dana", "policy": "faulty.yaml"},
+        {"type": "session", "session_id": "today", "start": "now"},
+        {"type": "turn", "role": "USER", "text": "What is open?"},
+    ]
+    file.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    result = run(address, "play", str(file))
+    assert result.exit_code == ExitCode.INVALID
+    assert f"{tmp_path / 'faulty.yaml'}:2:" in result.stderr
+    assert as_json(address, "trace", "list", "--tenant", "faulty") == {}
