@@ -16,6 +16,7 @@ from muniment.v1.types_pb2 import Role, SectionKind, Span
 GUTTER = 26
 """Columns for the item's id: enough for `policy/history.heading`, and for the rest its head and end."""
 
+_LEAST_GUTTER = 12
 _SHOWN_TOOL_CHARACTERS = 160
 _DIM = Style(dim=True)
 
@@ -60,47 +61,48 @@ class PromptView:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """The legend, the tools, then the messages in order."""
+        gutter = max(_LEAST_GUTTER, min(GUTTER, options.max_width // 3))
         yield legend()
         if self.prompt.tools:
             yield _heading("TOOLS", "")
-            yield _tools(list(self.prompt.tools))
+            yield _tools(list(self.prompt.tools), gutter)
         for message in self.prompt.messages:
             tokens = sum(part.token_count for part in message.parts)
             yield _heading(Role.Name(message.role).removeprefix("ROLE_"), f"{tokens} tokens")
-            yield _parts(list(message.parts))
+            yield _parts(list(message.parts), gutter)
 
 
 def _heading(title: str, note: str) -> Text:
     return Text.assemble("\n", (f" {title} ", "reverse bold"), (f"  {note}", "dim"))
 
 
-def _grid() -> Table:
+def _grid(gutter: int) -> Table:
     grid = Table.grid(padding=(0, 1))
-    grid.add_column(width=GUTTER, no_wrap=True, justify="right")
+    grid.add_column(width=gutter, no_wrap=True, justify="right")
     grid.add_column(width=1)
     grid.add_column(overflow="fold", ratio=1)
     return grid
 
 
-def _tools(tools: list[PromptTool]) -> Table:
-    grid = _grid()
+def _tools(tools: list[PromptTool], gutter: int) -> Table:
+    grid = _grid(gutter)
     style = section_style(SectionKind.SECTION_KIND_PREFIX)
     for tool in tools:
         item_id = tool.spans[0].item_id if tool.spans else ""
         definition = visible(tool.definition_json.decode(errors="replace"))
         if len(definition) > _SHOWN_TOOL_CHARACTERS:
             definition = f"{definition[:_SHOWN_TOOL_CHARACTERS]}…"
-        grid.add_row(Text(shortened(item_id, GUTTER), "dim"), "│", Text(definition, style))
+        grid.add_row(Text(shortened(item_id, gutter), "dim"), "│", Text(definition, style))
     return grid
 
 
-def _parts(parts: list[Part]) -> Table:
-    grid = _grid()
+def _parts(parts: list[Part], gutter: int) -> Table:
+    grid = _grid(gutter)
     above = ""
     for part in parts:
         for line in lines_of(part_bytes(part), list(part.spans)):
             items = _items(line)
-            label = "" if items == above else shortened(items, GUTTER)
+            label = "" if items == above else shortened(items, gutter)
             style = section_style(part.section)
             grid.add_row(Text(label, style + _DIM), Text("│", style), _line(line, part))
             above = items
