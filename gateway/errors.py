@@ -200,8 +200,8 @@ class BudgetTooSmall(FailedPrecondition):
         listed = ", ".join(f"{n.section.value} {n.what} {n.tokens}" for n in self.needs)
         super().__init__(
             Reason.BUDGET_TOO_SMALL,
-            f"the required parts need {self.needed_tokens} tokens and the limit is {limit_tokens} ({listed}): "
-            "raise budget.max_input_tokens, shorten the prefix, or lower the floors of the policy",
+            f"the required parts need {self.needed_tokens} tokens and the limit is {limit_tokens}: raise "
+            f"budget.max_input_tokens, shorten the prefix, or lower the floors of the policy ({listed})",
             {"limit_tokens": str(limit_tokens), "needed_tokens": str(self.needed_tokens)},
         )
 
