@@ -57,8 +57,7 @@ bench: $(STAMP) ## latency and throughput against an echo of the same size, to b
 	@$(BIN)/python -m benchmarks.latency $(ARGS)
 
 bench-locomo: $(STAMP) ## retrieval on LoCoMo (DATA=folder that holds it), to benchmarks/out/locomo.json
-	@test -n "$(DATA)" || { echo "name the folder with the LoCoMo data: make bench-locomo DATA=..." >&2; exit 1; }
-	@$(BIN)/python -m benchmarks.locomo "$(DATA)" $(ARGS)
+	@$(BIN)/python -m benchmarks.locomo $(if $(DATA),"$(DATA)") $(ARGS)
 
 constraints: ## resolve constraints.txt anew (needs uv)
 	@sh scripts/constraints.sh

@@ -32,7 +32,7 @@ def filesystem_of(folder: Path, mounts: Iterable[str]) -> str:
         depth = len(point.parts)
         # Of two mounts on one point the later one is seen.
         if depth >= best and folder.is_relative_to(point):
-            best, kind = depth, fields[fields.index("-") + 1]
+            best, kind = depth, fields[fields.index("-", 6) + 1]
     return kind
 
 

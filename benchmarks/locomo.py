@@ -1,0 +1,184 @@
+"""`python -m benchmarks.locomo DATA`: evidence recall of the history section on LoCoMo, through the API.
+
+Imports the ten conversations, asks every question through AssembleContext under three ceilings, and reads out of the
+traces which turns were in the prompt. Writes `benchmarks/out/locomo.json`. Ends with 0 when it could measure.
+"""
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Final
+
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from benchmarks.figures import OUT, Figure, publish
+from benchmarks.locomo_data import DatedSession, Dialogue, Question, WrongDataError, read_dialogues
+from benchmarks.progress import counter, say
+from benchmarks.recall import Found, at_least
+from benchmarks.recall import figures as recall_figures
+from gateway.client import CallError, Client, connect
+from gateway.demo.process import GatewayFailed, running_gateway
+from muniment.v1 import context_pb2, history_pb2, policy_service_pb2, trace_pb2, types_pb2
+
+TENANT: Final = "locomo"
+BARS: Final = {512: 74.1, 1_024: 80.4, 2_048: 86.1}
+"""Percent by ceiling: BM25 with neighbours and session boost, without a model."""
+
+_CONCURRENT: Final = 4
+_TIMEOUT: Final = 60.0
+_POLICY: Final = """\
+policy_id: {name}
+sections:
+  - history: {{}}
+    budget: {{ceiling_tokens: {tokens}}}
+  - question: {{}}
+"""
+
+
+class ExcerptTurns:
+    """Which turn an excerpt is of: asked once per excerpt, since excerpts never change."""
+
+    def __init__(self, client: Client) -> None:
+        self._client, self._known = client, dict[str, str]()
+
+    def of(self, trace: trace_pb2.Trace) -> frozenset[str]:
+        """The turns whose excerpts are in the prompt of a trace."""
+        placed = [
+            c
+            for c in trace.candidates
+            if c.section == types_pb2.SECTION_KIND_HISTORY and c.outcome == trace_pb2.OUTCOME_INCLUDED
+        ]
+        return frozenset(self._turn(trace.name, candidate) for candidate in placed)
+
+    def _turn(self, trace: str, candidate: trace_pb2.Candidate) -> str:
+        excerpt = candidate.source.excerpt
+        if excerpt not in self._known:
+            request = trace_pb2.ExplainItemRequest(trace=trace, item_id=candidate.item_id)
+            answer = self._client.call(self._client.traces.ExplainItem, request)
+            observed = (s for s in answer.steps if s.kind == trace_pb2.DescentStep.KIND_OBSERVED)
+            self._known[excerpt] = next(observed).reference
+        return self._known[excerpt]
+
+
+def measure(client: Client, dialogues: Sequence[Dialogue]) -> list[Figure]:
+    """All figures."""
+    for tokens in BARS:
+        _register(client, tokens)
+    for dialogue in dialogues:
+        _import(client, dialogue)
+    turns, figures = ExcerptTurns(client), list[Figure]()
+    for tokens, bar in BARS.items():
+        say(f"a ceiling of {tokens} tokens")
+        found = _ask_all(client, turns, dialogues, tokens)
+        figures += recall_figures(tokens, found, at_least(bar))
+    return [*_counts(dialogues), *figures]
+
+
+def _counts(dialogues: Sequence[Dialogue]) -> list[Figure]:
+    turns = sum(len(session.turns) for dialogue in dialogues for session in dialogue.sessions)
+    asked = [q for dialogue in dialogues for q in dialogue.questions if q.evidence]
+    answerable = sum(q.category in range(1, 5) for q in asked)
+    return [
+        Figure("turns", turns, "turns"),
+        Figure("answerable_questions", answerable, "questions"),
+        Figure("adversarial_questions", len(asked) - answerable, "questions"),
+    ]
+
+
+def _register(client: Client, tokens: int) -> None:
+    yaml = _POLICY.format(name=_policy(tokens), tokens=tokens).encode()
+    request = policy_service_pb2.RegisterPolicyRevisionRequest(tenant_id=TENANT, yaml=yaml)
+    name = client.call(client.policies.RegisterPolicyRevision, request).revision.name
+    activate = policy_service_pb2.ActivatePolicyRevisionRequest(name=name)
+    client.call(client.policies.ActivatePolicyRevision, activate)
+
+
+def _policy(tokens: int) -> str:
+    return f"history-{tokens}"
+
+
+def _import(client: Client, dialogue: Dialogue) -> None:
+    request = history_pb2.ImportHistoryRequest(
+        user=types_pb2.UserRef(tenant_id=TENANT, user_id=dialogue.user_id),
+        sessions=[_past_session(session) for session in dialogue.sessions],
+        policy=_policy(min(BARS)),
+    )
+    answer = client.call(client.history.ImportHistory, request, _TIMEOUT)
+    say(f"  {dialogue.user_id}: {answer.session_count} sessions, {answer.turn_count} turns")
+
+
+def _past_session(session: DatedSession) -> history_pb2.PastSession:
+    start = Timestamp()
+    start.FromDatetime(session.start_time)
+    turns = [
+        types_pb2.Turn(
+            turn_id=turn.turn_id, role=types_pb2.ROLE_USER, speaker=turn.speaker,
+            contents=[types_pb2.Content(text=turn.text)],
+        )
+        for turn in session.turns
+    ]  # fmt: skip
+    return history_pb2.PastSession(session_id=session.session_id, start_time=start, turns=turns)
+
+
+def _ask_all(client: Client, turns: ExcerptTurns, dialogues: Sequence[Dialogue], tokens: int) -> list[Found]:
+    asked = [(d.user_id, question) for d in dialogues for question in d.questions if question.evidence]
+    step = counter("questions", len(asked))
+
+    def one(user_id: str, question: Question) -> Found:
+        found = Found(question, turns.of(_ask(client, user_id, question, tokens)))
+        step()
+        return found
+
+    with ThreadPoolExecutor(_CONCURRENT) as pool:
+        return list(pool.map(lambda pair: one(*pair), asked))
+
+
+def _ask(client: Client, user_id: str, question: Question, tokens: int) -> trace_pb2.Trace:
+    """The trace of a question. Each has a session of its own: no question must help another."""
+    session_id = f"{question.question_id}-{tokens}"
+    request = context_pb2.AssembleContextRequest(
+        session=types_pb2.SessionRef(tenant_id=TENANT, user_id=user_id, session_id=session_id),
+        turn=types_pb2.Turn(
+            turn_id="question", role=types_pb2.ROLE_USER, contents=[types_pb2.Content(text=question.text)]
+        ),
+        policy=_policy(tokens),
+    )
+    answer = client.call(client.context.AssembleContext, request)
+    get = trace_pb2.GetTraceRequest(name=answer.trace)
+    return client.call(client.traces.GetTrace, get).trace
+
+
+def _run(dialogues: Sequence[Dialogue]) -> list[Figure]:
+    OUT.mkdir(parents=True, exist_ok=True)
+    with (
+        tempfile.TemporaryDirectory(dir=OUT, prefix="locomo-") as folder,
+        running_gateway(Path(folder) / "data", Path(folder) / "log") as address,
+        connect(address) as client,
+    ):
+        return measure(client, dialogues)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """The command. Gives the exit code: 2 where it could not measure."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.locomo", description="See docs/benchmarks.md."
+    )
+    parser.add_argument("data", nargs="?", type=Path, help="the folder that holds locomo/locomo10.json")
+    data: Path | None = parser.parse_args(arguments).data
+    if data is None:
+        print("skipped: LoCoMo is not part of this repository; name its folder: make bench-locomo DATA=...")
+        return 0
+    try:
+        figures = _run(read_dialogues(data))
+    except (WrongDataError, GatewayFailed, CallError, OSError) as error:
+        print(f"could not measure: {error}", file=sys.stderr)
+        return 2
+    publish(figures, "locomo")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
