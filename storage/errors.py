@@ -39,6 +39,10 @@ class EtagMismatch(StorageError):
         super().__init__("the etag is not the current one")
 
 
+class SessionChanged(StorageError):
+    """Turns were recorded or expired since the session was read; nothing was written."""
+
+
 class LimitExceeded(StorageError):
     """A bound on stored things was reached."""
 

@@ -255,8 +255,13 @@ class TranscriptStore(Protocol):
         archived: ArchivedSession | None,
         now: datetime,
         receipt: Receipt[SessionEnded],
+        expected_turns: int | None = None,
     ) -> SessionEnded:
-        """Archive what is given and remove the session's turns, in one step."""
+        """Archive what is given and remove the session's turns, in one step.
+
+        Raises `SessionChanged` unless it has `expected_turns` (None: any number): what was recorded after the archive
+        was made must not go with the rest.
+        """
         ...
 
 

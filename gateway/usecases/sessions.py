@@ -1,10 +1,11 @@
 """The use cases of SessionService but RecordTurns: look at a session, set its slots, end it."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from assemblers.policy.model import Policy
+from assemblers.policy.model import ArchiveRules, Policy
 from assemblers.records import SessionRef, Slots, Turn
 from assemblers.slots import InvalidSlotsError, with_updates
 from gateway.errors import Aborted, FieldViolation, InvalidArgument, Reason
@@ -13,8 +14,9 @@ from gateway.usecases.fitting import fitting_page
 from gateway.usecases.receipts import through
 from gateway.usecases.repeats import Repeats
 from gateway.usecases.resolution import PolicyCatalog
-from gateway.usecases.slot_book import SlotBook, whole_seconds
+from gateway.usecases.slot_book import ATTEMPTS, SlotBook, whole_seconds
 from gateway.usecases.turn_rules import content_bytes
+from storage.errors import SessionChanged
 from storage.ports import (
     ArchivedSession,
     ArchiveStore,
@@ -121,19 +123,39 @@ class Sessions:
         raise _stale(_etag(state))
 
     async def end(self, session: SessionRef, policy: str, now: datetime, receipt: Receipt[Ending]) -> Ending:
-        """Archive the turns where the policy says so, and forget turns and slots."""
+        """Archive the turns where the policy says so, and forget turns and slots.
+
+        A turn that is recorded meanwhile is archived too. Raises Aborted where they do not stop coming.
+        """
         rules = self._policies.resolve(session.tenant_id, policy).policy.archive
-        archived = None
+        for _ in range(ATTEMPTS):
+            with suppress(SessionChanged):
+                return await self._end(session, rules, now, receipt)
+        raise Aborted(
+            Reason.REVISION_CONFLICT,
+            "session: turns keep being recorded while it is to end: repeat when it is quiet",
+            {"session_id": session.session_id},
+        )
+
+    async def _end(
+        self, session: SessionRef, rules: ArchiveRules, now: datetime, receipt: Receipt[Ending]
+    ) -> Ending:
+        archived, expected = None, None
         if rules.on_end_session:
             turns = await self._turns(session, now)
-            known = await self._known(session)
-            past = PastSession(session.session_id, turns[0].occur_time if turns else now, turns)
-            (cut,) = await cut_sessions([past], rules, known)
-            archived = cut.archived
+            archived, expected = await self._archived(session, turns, rules, now), len(turns)
         kept: Receipt[SessionEnded] = through(receipt, lambda ended: _ending(ended, archived))
-        ended = await self._transcripts.end(session, archived, now, kept)
+        ended = await self._transcripts.end(session, archived, now, kept, expected)
         await self._cache.drop(session)
         return _ending(ended, archived)
+
+    async def _archived(
+        self, session: SessionRef, turns: tuple[Turn, ...], rules: ArchiveRules, now: datetime
+    ) -> ArchivedSession:
+        known = await self._known(session)
+        past = PastSession(session.session_id, turns[0].occur_time if turns else now, turns)
+        (cut,) = await cut_sessions([past], rules, known)
+        return cut.archived
 
     async def _turns(self, session: SessionRef, now: datetime) -> tuple[Turn, ...]:
         turns: list[Turn] = []

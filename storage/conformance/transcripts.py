@@ -13,7 +13,7 @@ from storage.conformance.samples import (
     trace,
     turn,
 )
-from storage.errors import AlreadyExists
+from storage.errors import AlreadyExists, SessionChanged
 from storage.ports import PageRequest, Storage
 
 
@@ -127,6 +127,19 @@ class TranscriptSuite:
         ended = await storage.transcripts.end(SESSION, None, NOW, receipt())
         assert (ended.turns, ended.archived) == (1, None)
         assert (await storage.archives.load(USER)).excerpts == ()
+
+    async def test_turns_recorded_since_the_archive_was_made_do_not_go_with_the_rest(
+        self, storage: Storage
+    ) -> None:
+        await storage.transcripts.record(SESSION, [turn("t1"), turn("t2")], NOW, None, receipt())
+        with refused(SessionChanged):
+            await storage.transcripts.end(SESSION, archived("s1", "a"), NOW, receipt(), expected_turns=1)
+        assert len((await storage.transcripts.list(SESSION, NOW, ALL)).items) == 2
+        assert (await storage.archives.load(USER)).excerpts == ()
+        ended = await storage.transcripts.end(
+            SESSION, archived("s1", "a", "b"), NOW, receipt(), expected_turns=2
+        )
+        assert ended.turns == 2
 
     async def test_nothing_of_an_ended_session_comes_back(self, storage: Storage) -> None:
         """P51: not even when its traces go on."""

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from assemblers.records import SessionRef, Turn
 from storage.cursors import decode_number, encode_position
+from storage.errors import SessionChanged
 from storage.ports import ArchivedSession, Page, PageRequest, Receipt, SessionEnded, TurnsWritten
 from storage.sql.columns import to_micros
 from storage.sqlite.archive_changes import append_sessions
@@ -84,14 +85,17 @@ class SqliteTranscripts:
         archived: ArchivedSession | None,
         now: datetime,
         receipt: Receipt[SessionEnded],
+        expected_turns: int | None = None,
     ) -> SessionEnded:
         """Archive what is given and remove the session's turns."""
 
         def change(connection: sqlite3.Connection) -> SessionEnded:
+            (count,) = connection.execute(COUNT_SESSION, (*owner(session), to_micros(now))).fetchone()
+            if expected_turns not in (None, count):
+                raise SessionChanged
             written = (
                 append_sessions(connection, session.user, [archived], now) if archived is not None else None
             )
-            (count,) = connection.execute(COUNT_SESSION, (*owner(session), to_micros(now))).fetchone()
             connection.execute(REMOVE_SESSION, owner(session))
             return SessionEnded(count, written)
 

@@ -1,6 +1,7 @@
 """The only way to write: a queue whose waiting items share one transaction and one fsync (group commit).
 
-Every item runs under a savepoint of its own, so that one which fails leaves the others whole. Nothing is acknowledged
+An item that fails leaves the others whole: the transaction is undone and done again, then with a savepoint around each
+item. So an item's body may run twice, and must depend on nothing but the database. Nothing is acknowledged
 before the commit is durable, and an item that was accepted is done even if nobody waits for it any more.
 
 Where it runs is measured, not believed. On a disk that syncs in 0.2 ms, statements and commit in the event loop take
@@ -185,14 +186,29 @@ class Writer:
     def _execute(self, batch: list[Pending]) -> bool:
         """Open a transaction and run the items. False: it came to nothing, every item knows."""
         try:
-            self._connection.execute("BEGIN IMMEDIATE")
             if len(batch) == 1:
+                self._connection.execute("BEGIN IMMEDIATE")
                 batch[0].run(self._connection)
-            else:
+            elif not self._run_together(batch):
+                self._connection.execute("BEGIN IMMEDIATE")
                 for item in batch:
                     self._run_guarded(item)
         except Exception as error:  # noqa: BLE001 - whatever failed, it goes to those who wait
             self._abandon(batch, error)
+            return False
+        return True
+
+    def _run_together(self, batch: list[Pending]) -> bool:
+        """Run all items without savepoints, which is a third quicker. False: one failed, and all is undone."""
+        connection = self._connection
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            for item in batch:
+                item.run(connection)
+        except Exception:  # noqa: BLE001 - the item fails again, under its savepoint, and its error goes to who waits
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            self._rolled_back()
             return False
         return True
 

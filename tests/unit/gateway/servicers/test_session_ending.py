@@ -1,5 +1,6 @@
 """SessionService: endings archive where the policy says so."""
 
+import asyncio
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -109,3 +110,16 @@ async def test_every_method_needs_a_session_id(rpc: Any, name: str, make: Any):
     failure = await rpc.failure(name, make(session=session))
     assert failure.outcome is Outcome.INVALID_ARGUMENT
     assert "session_id is required" in failure.message
+
+
+async def test_turns_recorded_while_a_session_ends_are_archived_too(rpc: Any, storage: Storage):
+    """Four calls record while another ends: whatever was acknowledged is archived or still there."""
+    await rpc("RecordTurns", batch(said("t0", "zero")))
+    await asyncio.gather(
+        rpc("EndSession", S.EndSessionRequest(session=HERE)),
+        *(rpc("RecordTurns", batch(said(f"t{n}", f"word{n}"))) for n in range(1, 5)),
+    )
+    archived = {e.text for e in (await storage.archives.load(UserRef("acme", "ann"))).excerpts}
+    live = {turn.contents[0].text for turn in (await look(rpc)).turns}
+    assert archived | live == {"zero", "word1", "word2", "word3", "word4"}
+    assert not archived & live
