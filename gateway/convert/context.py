@@ -10,6 +10,8 @@ from assemblers.records import Material, SessionRef
 from gateway.convert.instants import instant_of
 from gateway.convert.prompt import FORMAT_OF
 from gateway.convert.types import turn_of
+from gateway.errors import InvalidArgument
+from gateway.usecases.admission import CLOCK_SKEW
 from gateway.usecases.requests import ContextRequest, RequestedBudget, RequestedModel
 from muniment.v1 import context_pb2, types_pb2
 
@@ -72,4 +74,9 @@ def _budget(message: types_pb2.Budget) -> RequestedBudget:
 
 def _material(index: int, message: context_pb2.Material, now: datetime) -> Material:
     read_time = instant_of(message.read_time) if message.HasField("read_time") else now
+    if read_time > now + CLOCK_SKEW:
+        raise InvalidArgument.of(
+            f"material[{index}].read_time",
+            "lies in the future: give the instant at which the source was read, or leave it out for now",
+        )
     return Material(index, message.text, message.title, message.source, read_time, message.document_revision)

@@ -7,6 +7,7 @@ from enum import StrEnum
 from assemblers.policy.model import FactKey, FactRules
 from assemblers.records import FactKind, FactOrigin, FactValue, Subject, ValueType
 from gateway.errors import InvalidArgument
+from gateway.usecases.turn_rules import has_visible
 from storage.ports import FactDraft
 
 CLOCK_SKEW = timedelta(minutes=5)
@@ -72,6 +73,16 @@ def check_read_times(offered: tuple[OfferedFact, ...], now: datetime) -> None:
             raise InvalidArgument.of(
                 f"facts[{index}].read_time",
                 "lies in the future: give the instant at which the source was read, or leave it out for now",
+            )
+
+
+def check_visible(offered: tuple[OfferedFact, ...]) -> None:
+    """Raises InvalidArgument where a reader would see nothing of a fact's text."""
+    for index, fact in enumerate(offered):
+        if isinstance(fact.value, str) and not has_visible(fact.value):
+            raise InvalidArgument.of(
+                f"facts[{index}].{fact.type.lower()}",
+                "is blank: send the text that is to be remembered, or take a fact back with InvalidateFacts",
             )
 
 

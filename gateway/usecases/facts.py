@@ -8,7 +8,7 @@ from datetime import datetime
 from assemblers.records import Fact, UserRef
 from gateway.deadline import Deadline
 from gateway.errors import InvalidArgument
-from gateway.usecases.admission import OfferedFact, Verdict, admit, check_read_times
+from gateway.usecases.admission import OfferedFact, Verdict, admit, check_read_times, check_visible
 from gateway.usecases.appearances import Appearance, all_appearances
 from gateway.usecases.receipts import through
 from gateway.usecases.resolution import PolicyCatalog
@@ -113,6 +113,7 @@ class Facts:
         self, user: UserRef, offered: tuple[OfferedFact, ...], policy: str, now: datetime
     ) -> tuple[Verdict, ...]:
         check_read_times(offered, now)
+        check_visible(offered)
         rules = self._policies.resolve(user.tenant_id, policy).policy.facts
         return tuple(admit(fact, rules, now) for fact in offered)
 

@@ -11,11 +11,10 @@ from gateway.errors import InvalidArgument
 from gateway.usecases.admission import CLOCK_SKEW
 from gateway.usecases.archiving import CutSession, PastSession, cut_sessions, known_sessions
 from gateway.usecases.fitting import count_fitting
-from gateway.usecases.open_turn import has_visible
 from gateway.usecases.prepared import rank_params
 from gateway.usecases.receipts import through
 from gateway.usecases.resolution import PolicyCatalog
-from gateway.usecases.turn_rules import check_contents
+from gateway.usecases.turn_rules import check_contents, has_visible
 from storage.ports import ArchiveSnapshot, ArchiveStore, ArchiveWritten, Receipt
 
 DEFAULT_RESULTS = 20

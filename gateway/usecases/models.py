@@ -119,6 +119,8 @@ class TokenCounts:
     def count(self, tenant_id: str, model: RequestedModel, texts: Sequence[str]) -> Counted:
         """Each text's tokens. Raises InvalidArgument."""
         profile = self._models.resolve(tenant_id, model)
-        with counting_errors("texts"):
-            counts = tuple([profile.tokens.scaled(profile.tokens.counter.count(text)) for text in texts])
-        return Counted(counts, profile)
+        counts = []
+        for index, text in enumerate(texts):
+            with counting_errors(f"texts[{index}]"):
+                counts.append(profile.tokens.scaled(profile.tokens.counter.count(text)))
+        return Counted(tuple(counts), profile)

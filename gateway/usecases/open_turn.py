@@ -6,6 +6,7 @@ from assemblers.assembly import TurnInput
 from assemblers.records import Role, SessionRef, Text, ToolCall, ToolResult, Turn
 from assemblers.trace.content_codec import decode_content
 from gateway.errors import FailedPrecondition, InvalidArgument, Reason
+from gateway.usecases.turn_rules import has_visible
 from storage.ports import TraceStore, TranscriptStore
 
 
@@ -86,6 +87,12 @@ def check_pairs(turns: tuple[Turn, ...]) -> None:
 
 def check_newest(turn: Turn) -> None:
     """The newest input is a question of the user or a tool's results. Raises InvalidArgument."""
+    if turn.role not in (Role.USER, Role.TOOL):
+        raise InvalidArgument.of(
+            "turn.role",
+            f"{turn.role} is no newest input: send the USER's question or a TOOL's results, record the model's answers "
+            "with RecordTurns, and register fixed instructions as a prefix",
+        )
     if turn.role is Role.USER:
         if not any(isinstance(c, Text) and has_visible(c.text) for c in turn.contents):
             raise InvalidArgument.of("turn.contents", "the question is blank: send the user's text")
@@ -95,8 +102,3 @@ def check_newest(turn: Turn) -> None:
         raise InvalidArgument.of(
             "turn.contents", "a TOOL turn holds tool results, one at least, and nothing else"
         )
-
-
-def has_visible(text: str) -> bool:
-    """Whether a reader would see anything: white space and zero-width characters alone are blank."""
-    return any(c.isprintable() and not c.isspace() for c in text)

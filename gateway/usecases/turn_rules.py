@@ -1,6 +1,7 @@
-"""What a turn may hold by its role, wherever turns come in."""
+"""What a turn may hold by its role, and what counts as blank, wherever texts come in."""
 
 from assemblers.records import Content, Role, Text, ToolCall, ToolResult, Turn
+from assemblers.text.hidden import strip_hidden
 from gateway.errors import InvalidArgument
 
 _ALLOWED: dict[Role, tuple[type[Content], ...]] = {
@@ -31,3 +32,8 @@ def check_contents(turn: Turn, field: str) -> None:
                 f"{field}.contents[{index}]",
                 f"does not fit the role: a turn of role {turn.role} holds {words} only",
             )
+
+
+def has_visible(text: str) -> bool:
+    """Whether a reader would see anything: white space, controls and invisible characters alone are blank."""
+    return any(c.isprintable() and not c.isspace() for c in strip_hidden(text)[0])

@@ -113,7 +113,7 @@ async def test_yaml_escapes_spell_no_text_that_a_message_could_not_hold(gateway,
     ],
     ids=["lists", "mappings", "itself", "wide", "aliases", "objects"],
 )
-async def test_hostile_yaml_is_told_within_the_deadline(gateway, yaml, rule):
+async def test_hostile_yaml_is_given_up_and_told(gateway, yaml, rule):
     request = policy_service_pb2.ValidatePolicyRequest(tenant_id=TENANT, yaml=yaml)
     answer = await gateway.call("ValidatePolicy", request)
     assert rule in {d.rule_id for d in answer.diagnostics}
