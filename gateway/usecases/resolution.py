@@ -55,7 +55,8 @@ class Resolver:
         model = requested_model(request.model, revision.policy)
         profile = self._models.resolve(tenant, model)
         prefix, warnings = self._prefix(tenant, revision.policy)
-        window = model.context_window_tokens or profile.context_window_tokens
+        stated = model.context_window_tokens
+        window = profile.context_window_tokens if stated is None else stated
         return Resolved(revision, prefix, profile, limit(request.budget, window, revision.policy), warnings)
 
     def _prefix(self, tenant: str, policy: Policy) -> tuple[PrefixRevision | None, tuple[str, ...]]:

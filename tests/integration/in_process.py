@@ -18,7 +18,7 @@ from gateway.server.limits import Limits
 from gateway.server.pipeline import Clocks, Pipeline, Service, standard_middlewares
 from gateway.server.status import DETAILS_KEY
 from gateway.usecases.runtime import Runtime
-from muniment.v1 import policy_service_pb2
+from muniment.v1 import errors_pb2, policy_service_pb2
 from storage.ports import Storage
 from storage.sqlite import open_sqlite
 from tests.integration.requests import GOOD
@@ -55,6 +55,13 @@ class Refused(Exception):
             if detail.Unpack(found):
                 return {v.field: v.description for v in found.field_violations}
         return {}
+
+    @property
+    def budget_needs(self) -> errors_pb2.BudgetNeeds:
+        """The detail of BUDGET_TOO_SMALL."""
+        found = errors_pb2.BudgetNeeds()
+        assert any(detail.Unpack(found) for detail in self.status.details)
+        return found
 
 
 class _Context:
