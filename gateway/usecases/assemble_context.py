@@ -112,6 +112,7 @@ class ContextAssembler:
         with telemetry.stage("append"):
             await self._storage.traces.append(_draft(work, answer))
         telemetry.link_trace(answer.trace_id)
+        _measure(assembly)
         return await self._remember(work, answer)
 
     async def explain(self, request: ContextRequest, now: datetime, deadline: Deadline) -> Answer:
@@ -253,6 +254,16 @@ def after_turn(slots: Slots, policy: Policy, turn: TurnInput) -> Slots:
         return slots
     settings = policy.settings(SessionSection) or SessionSection()
     return after_question(slots, turn.question, turn.question_turn_id, settings.max_question_characters)
+
+
+def _measure(assembly: Assembly) -> None:
+    """Count the tokens of each section and what the prompt had to do without."""
+    if not telemetry.enabled():
+        return
+    for line in assembly.prompt.budget.sections:
+        telemetry.count_tokens(line.section, line.used)
+    for item in assembly.degradations:
+        telemetry.count_degradation(item.section, item.reason)
 
 
 def _conditions(work: _Work) -> Conditions:
