@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NoReturn
+from unittest.mock import patch
 
 import grpc
 from google.protobuf.descriptor import MethodDescriptor
@@ -17,12 +18,14 @@ from gateway.app import build_services
 from gateway.server.limits import Limits
 from gateway.server.pipeline import Clocks, Pipeline, Service, standard_middlewares
 from gateway.server.status import DETAILS_KEY
+from gateway.tokenizers import TokenizerRegistry
 from gateway.usecases.runtime import Runtime
 from muniment.v1 import errors_pb2, policy_service_pb2
 from storage.ports import Storage
 from storage.sqlite import open_sqlite
 from tests.integration.requests import GOOD
 
+_TOKENIZERS = TokenizerRegistry()
 START = datetime(2026, 11, 29, 12, 0, tzinfo=UTC)
 
 
@@ -90,7 +93,9 @@ class Gateway:
     methods: dict[str, MethodDescriptor] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.services = build_services(self.storage, Runtime(now=lambda: self.now))
+        # Vocabularies take a quarter of a second to load and hold no state: all tests share them.
+        with patch("gateway.app.TokenizerRegistry", return_value=_TOKENIZERS):
+            self.services = build_services(self.storage, Runtime(now=lambda: self.now))
         pipeline = Pipeline(standard_middlewares(Limits(64)), Clocks(lambda: self.now, lambda: 0.0))
         for service in self.services:
             for method in service.descriptor.methods:
