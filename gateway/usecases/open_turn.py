@@ -1,5 +1,6 @@
 """The turn being answered: a question, or the newest results of a tool loop with the question they serve."""
 
+from collections.abc import Iterable
 from datetime import datetime
 
 from assemblers.assembly import TurnInput
@@ -33,7 +34,7 @@ class OpenTurns:
             raise FailedPrecondition(
                 Reason.TOOL_CALL_UNKNOWN,
                 "turn: a TOOL turn needs the question it serves: assemble or record the USER turn first",
-                {"turn_id": turn.turn_id},
+                {"field": "turn", "call_id": ",".join(_results(turn))},
             )
         return turns[start], turns[start + 1 :]
 
@@ -63,26 +64,44 @@ def merge(known: tuple[Turn, ...], recorded: tuple[Turn, ...], newest: Turn) -> 
 
 
 def check_pairs(turns: tuple[Turn, ...]) -> None:
-    """Every result answers a call before it, once, and no call stays unanswered: providers refuse anything else."""
-    open_calls: dict[str, ToolCall] = {}
-    for turn in turns:
-        for content in turn.contents:
-            if isinstance(content, ToolCall):
-                open_calls[content.call_id] = content
-            elif isinstance(content, ToolResult) and open_calls.pop(content.call_id, None) is None:
-                raise FailedPrecondition(
-                    Reason.TOOL_CALL_UNKNOWN,
-                    f"turn: the result {content.call_id!r} has no recorded call: record the assistant's turn "
-                    "with RecordTurns before its results",
-                    {"call_id": content.call_id},
-                )
+    """Every result of the newest turn answers a call before it, once, and no call stays unanswered: providers refuse
+    anything else. A result among the recorded turns that came too late for its question is left out by the core."""
+    *before, newest = turns
+    open_calls = _open_calls(before)
+    for index, content in enumerate(newest.contents):
+        if isinstance(content, ToolResult) and content.call_id not in open_calls:
+            raise _no_open_call(f"turn.contents[{index}].tool_result.call_id", content.call_id)
+        if isinstance(content, ToolResult):
+            open_calls.remove(content.call_id)
     if open_calls:
-        missing = ", ".join(sorted(open_calls))
+        missing = ",".join(sorted(open_calls))
         raise FailedPrecondition(
             Reason.TOOL_RESULTS_MISSING,
             f"turn: the calls {missing} have no result yet: send all results of a model's answer in one TOOL turn",
             {"call_ids": missing},
         )
+
+
+def _open_calls(turns: Iterable[Turn]) -> set[str]:
+    """The calls of recorded turns that have no result among them."""
+    calls: set[str] = set()
+    for turn in turns:
+        calls.update(c.call_id for c in turn.contents if isinstance(c, ToolCall))
+        calls.difference_update(_results(turn))
+    return calls
+
+
+def _results(turn: Turn) -> list[str]:
+    return [content.call_id for content in turn.contents if isinstance(content, ToolResult)]
+
+
+def _no_open_call(field: str, call_id: str) -> FailedPrecondition:
+    return FailedPrecondition(
+        Reason.TOOL_CALL_UNKNOWN,
+        f"{field}: no call {call_id!r} waits for a result: record the assistant's turn with the call before, and send "
+        "each result once",
+        {"field": field, "call_id": call_id},
+    )
 
 
 def check_newest(turn: Turn) -> None:
