@@ -66,6 +66,10 @@ class StorageUnavailable(StorageError):
     """The store does not answer now; nothing was written. Trying again later is safe."""
 
 
+class StorageDamaged(StorageUnavailable):
+    """What is stored cannot be read as a database: only an operator can help."""
+
+
 class StorageFull(StorageError):
     """The disk is full; nothing was written."""
 

@@ -4,7 +4,9 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from storage.errors import StorageError, StorageFull, StorageUnavailable
+from storage.errors import StorageDamaged, StorageError, StorageFull, StorageUnavailable
+
+_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
 def translate(error: sqlite3.Error) -> StorageError:
@@ -13,6 +15,8 @@ def translate(error: sqlite3.Error) -> StorageError:
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
     if code == sqlite3.SQLITE_FULL:
         return StorageFull("the disk is full")
+    if code in _DAMAGED:
+        return StorageDamaged("the database is damaged, or none of ours: restore it from a backup")
     return StorageUnavailable("the store does not answer")
 
 

@@ -1,4 +1,4 @@
-"""Every failure of the driver is one of two errors, in our words."""
+"""Every failure of the driver is one of three errors, in our words."""
 
 import sqlite3
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from storage.conformance.samples import NOW, SESSION, USER, refused
-from storage.errors import StorageError, StorageFull, StorageUnavailable
+from storage.errors import StorageDamaged, StorageError, StorageFull, StorageUnavailable
 from storage.ports import FactSelector, PageRequest
 from storage.sqlite import open_sqlite
 from storage.sqlite.failures import translate, translated
@@ -17,7 +17,8 @@ CODES = (
     (sqlite3.SQLITE_LOCKED, StorageUnavailable),
     (sqlite3.SQLITE_IOERR_FSYNC, StorageUnavailable),
     (sqlite3.SQLITE_CANTOPEN, StorageUnavailable),
-    (sqlite3.SQLITE_CORRUPT, StorageUnavailable),
+    (sqlite3.SQLITE_CORRUPT, StorageDamaged),
+    (sqlite3.SQLITE_NOTADB, StorageDamaged),
     (sqlite3.SQLITE_READONLY, StorageUnavailable),
 )
 
