@@ -19,7 +19,8 @@ def revision_to(stored: StoredPolicy) -> policy_service_pb2.PolicyRevision:
         sha256=stored.digest,
         policy=policy,
         author=stored.author,
-        create_time=instant_to(stored.create_time),
+        # A built-in policy belongs to no tenant, and to the release and not to a day.
+        create_time=instant_to(stored.create_time) if stored.tenant_id else None,
     )
 
 
@@ -35,7 +36,7 @@ def head_to(head: PolicyHead) -> policy_service_pb2.PolicyHead:
         previous_revision=revision(head.previous),
         tenant_default=head.is_default,
         etag=head.etag,
-        update_time=instant_to(head.update_time),
+        update_time=instant_to(head.update_time) if head.tenant_id else None,
     )
 
 

@@ -40,7 +40,9 @@ class PolicyServicer:
 
         self._admin.check_id(stored.policy_id)
         if request.validate_only:
-            return answer(stored)
+            preview = answer(stored)
+            preview.revision.ClearField("create_time")
+            return preview
         return answer(await self._admin.register(stored, call.receipt(answer)))
 
     async def ValidatePolicy(

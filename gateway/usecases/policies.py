@@ -10,6 +10,11 @@ from storage.errors import EtagMismatch
 from storage.errors import NotFound as NotStored
 from storage.ports import Page, PageRequest, PolicyHead, PolicyStore, Receipt, StoredPolicy
 
+_BUILTINS = "*"
+"""Begins the cursors of pages that go on with built-in policies: no id of a policy has it."""
+_NO_MOMENT = datetime.fromtimestamp(0, UTC)
+"""Stands where a built-in policy has no time of its own."""
+
 
 @dataclass(frozen=True, slots=True)
 class PolicyWithHead:
@@ -53,8 +58,19 @@ class PolicyAdmin:
         return PolicyWithHead(head, revision)
 
     async def heads(self, tenant_id: str, page: PageRequest) -> Page[PolicyHead]:
-        """The tenant's own policies by id."""
-        return await self._store.heads(tenant_id, page)
+        """The tenant's own policies by id, and behind them the built-in ones."""
+        first = _builtins_before(page.cursor)
+        if first is not None:
+            return self._builtin_heads((), page.size, first)
+        own = await self._store.heads(tenant_id, page)
+        return own if own.next_cursor else self._builtin_heads(own.items, page.size, 0)
+
+    def _builtin_heads(self, own: tuple[PolicyHead, ...], size: int, first: int) -> Page[PolicyHead]:
+        """A page that ends with the built-in policies from number `first` on, as far as there is room."""
+        names = sorted(self._builtins)
+        end = min(len(names), first + size - len(own))
+        heads = (self._builtin_head(name) for name in names[first:end])
+        return Page((*own, *heads), f"{_BUILTINS}{end}" if end < len(names) else "")
 
     async def revisions(self, name: PolicyName, page: PageRequest) -> Page[StoredPolicy]:
         """A policy's revisions, newest first. Raises NotFound for an unknown policy."""
@@ -124,16 +140,25 @@ class PolicyAdmin:
         revision, document = self._builtins[name.policy_id]
         if name.digest not in ("", revision.digest):
             raise NotFound
-        moment = datetime.fromtimestamp(0, UTC)
-        head = PolicyHead("", name.policy_id, revision.digest, "", is_default=False, etag="", update_time=moment)
-        return PolicyWithHead(
-            head, StoredPolicy("", name.policy_id, revision.digest, document, "muniment", moment)
+        stored = StoredPolicy("", name.policy_id, revision.digest, document, "muniment", _NO_MOMENT)
+        return PolicyWithHead(self._builtin_head(name.policy_id), stored)
+
+    def _builtin_head(self, policy_id: str) -> PolicyHead:
+        revision, _ = self._builtins[policy_id]
+        return PolicyHead(
+            "", policy_id, revision.digest, "", is_default=False, etag="", update_time=_NO_MOMENT
         )
+
+
+def _builtins_before(cursor: str) -> int | None:
+    """How many built-in policies were listed before this cursor, None for a cursor of the store."""
+    number = cursor.removeprefix(_BUILTINS)
+    return int(number) if number != cursor else None
 
 
 def _stale(error: EtagMismatch) -> Aborted:
     return Aborted(
         Reason.ETAG_MISMATCH,
         "etag: the policy was changed since you read it: read it again and decide anew",
-        {"current_etag": error.current},
+        {"field": "etag", "etag": error.current},
     )

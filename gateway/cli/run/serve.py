@@ -13,6 +13,7 @@ from gateway.config import AddressError, ListenAddress, Settings
 from gateway.logs import configure_logs
 from gateway.server.serve import run
 from gateway.server.server import AddressUnavailableError
+from gateway.telemetry import ExporterMissingError
 from storage.errors import StorageError
 
 
@@ -31,6 +32,8 @@ def serve(listen: str | None, data_dir: Path | None) -> None:
         run(app.serve(settings, lambda port: typer.echo(f"{STARTED}{host}:{port}")))
     except (AddressError, AddressUnavailableError) as error:
         fail(str(error), ExitCode.UNAVAILABLE)
+    except ExporterMissingError as error:
+        fail(str(error), ExitCode.USAGE)
     except StorageError as error:
         fail(f"data folder {settings.data_dir}: {error}", ExitCode.UNAVAILABLE)
 
