@@ -16,8 +16,11 @@ from numpy.typing import NDArray
 
 from assemblers.ranking.postings import Counts, Postings, Saturation, build_postings
 
-_GAPS: Final[int] = 2
+GAPS: Final[int] = 2
 """As many as neighbours count on one side."""
+
+PLAIN: Final[Saturation] = Saturation()
+"""The constants that worths are prepared for where nothing else is asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,12 @@ class Archive:
     """Per unit: its session's ordinal among those that hold units, from 0, ascending."""
     slots: NDArray[np.int64]
     """Per unit: its place in a row where two gaps stand between sessions; neighbours are found beside it."""
+    indexes: NDArray[np.int64]
+    """Per unit: its own index, kept since every ranking needs them."""
+    row_size: int
+    """Places in the row of the units with two gaps at either end."""
+    size: int
+    """Places in the sums of ``postings``: those of the row, and behind them one for each session."""
     rows: Mapping[str, int]
     """Term to its row in ``postings``."""
     postings: Postings
@@ -56,7 +65,7 @@ class Archive:
     def nbytes(self) -> int:
         """Bytes held, for a cache that is bounded in size: arrays exactly, the vocabulary by estimate."""
         vocabulary = sys.getsizeof(self.rows) + sum(map(sys.getsizeof, self.rows))
-        arrays = (self.numbers, self.sessions, self.slots)
+        arrays = (self.numbers, self.sessions, self.slots, self.indexes)
         return sum(array.nbytes for array in arrays) + vocabulary + self.postings.nbytes
 
     def index_of(self, number: int) -> int | None:
@@ -76,12 +85,17 @@ def build_archive(units: Sequence[IndexUnit], saturation: Saturation | None = No
     given = np.fromiter((unit.session for unit in ordered), np.int64, len(ordered))
     sessions = np.unique(given, return_inverse=True)[1].astype(np.int64)
     _refuse_repeats(numbers)
-    slots = np.arange(len(ordered)) + _GAPS * sessions
+    indexes = np.arange(len(ordered))
+    slots = indexes + GAPS * sessions
+    row_size = (int(slots[-1]) + 1 if len(slots) else 0) + 2 * GAPS
     vocabulary, counts = _count_by_unit(ordered)
-    postings = build_postings((counts, _count_by_session(counts, sessions)), saturation or Saturation())
-    for array in (numbers, sessions, slots):
+    talks = _count_by_session(counts, sessions)
+    size = row_size + talks.document_count
+    places = np.concatenate((slots + GAPS, np.arange(row_size, size)))
+    postings = build_postings((counts, talks), places, saturation or PLAIN)
+    for array in (numbers, sessions, slots, indexes):
         array.setflags(write=False)
-    return Archive(numbers, sessions, slots, vocabulary, postings)
+    return Archive(numbers, sessions, slots, indexes, row_size, size, vocabulary, postings)
 
 
 def _refuse_repeats(numbers: NDArray[np.int64]) -> None:

@@ -8,16 +8,18 @@ of its legs and the order is total: score, then the newer unit, then the lower n
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assemblers.ranking.archive import Archive
+from assemblers.ranking.archive import GAPS, PLAIN, Archive
 from assemblers.ranking.postings import Saturation
 
 _PERMILLE: Final[int] = 1000
 _MAX_PERMILLE: Final[int] = 10_000
+_WORTH_PARTING: Final[int] = 8
+"""From so many times the limit on, parting off the best before they are sorted is the faster way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +33,7 @@ class RankParams:
     BEAM-100K (long messages, three sessions a user, 355 questions) units alone do no worse, 59 % @10 to 57.
     """
 
-    saturation: Saturation = field(default_factory=Saturation)
+    saturation: Saturation = PLAIN
     near_permille: int = 400
     """Share of the score of the previous and of the next unit in the session."""
     far_permille: int = 200
@@ -40,6 +42,8 @@ class RankParams:
     """Share of the score of the whole session, read as one document among the user's sessions."""
     limit: int = 200
     """Candidates kept in order; what is left out remains explainable by ``score_of``."""
+    kernel: NDArray[np.float64] = field(init=False, compare=False, repr=False)
+    """What a unit and those around it add to its score, in thousandths."""
 
     def __post_init__(self) -> None:
         for name in ("near_permille", "far_permille", "session_permille"):
@@ -48,6 +52,8 @@ class RankParams:
                 raise ValueError(f"{name} must lie between 0 and {_MAX_PERMILLE}, not {value}")
         if self.limit < 1:
             raise ValueError(f"limit must be at least 1, not {self.limit}")
+        near, far = self.near_permille, self.far_permille
+        object.__setattr__(self, "kernel", np.array([far, near, _PERMILLE, near, far], np.float64))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,9 +66,6 @@ class Legs:
 
     def total(self) -> NDArray[np.int64]:
         return self.keyword + self.neighbour + self.session
-
-    def take(self, units: NDArray[np.int64]) -> "Legs":
-        return Legs(self.keyword[units], self.neighbour[units], self.session[units])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,12 +99,9 @@ def rank(archive: Archive, terms: Sequence[str], params: RankParams) -> Ranking:
 
     A repeated term counts once. No terms, or none that the archive holds, give an empty ranking.
     """
-    legs = _score(archive, terms, params)
-    total = legs.total()
-    matched = int(np.count_nonzero(total))
-    kept = min(matched, params.limit)
-    units, scores, cutoff = _best(total, kept, matched)
-    return Ranking(units.astype(np.int32), scores, legs.take(units), matched, cutoff)
+    scored = _score(archive, terms, params)
+    units, scores, matched, cutoff = _best(scored.totals, archive.indexes, params.limit)
+    return Ranking(units.astype(np.int32), scores, _legs(archive, scored, units, scores), matched, cutoff)
 
 
 def score_of(archive: Archive, terms: Sequence[str], params: RankParams, unit: int) -> UnitScore:
@@ -111,48 +111,63 @@ def score_of(archive: Archive, terms: Sequence[str], params: RankParams, unit: i
     """
     if not 0 <= unit < len(archive):
         raise IndexError(f"unit {unit} is not in an archive of {len(archive)}; take it from Archive.index_of")
-    legs = _score(archive, terms, params)
-    total = legs.total()
-    score = int(total[unit])
-    better = np.count_nonzero(total > score) + np.count_nonzero(total[unit + 1 :] == score)
-    parts = int(legs.keyword[unit]), int(legs.neighbour[unit]), int(legs.session[unit])
-    return UnitScore(score, int(better) + 1, *parts)
+    scored = _score(archive, terms, params)
+    totals = scored.totals
+    score = int(totals[unit])
+    better = np.count_nonzero(totals > score) + np.count_nonzero(totals[unit + 1 :] == score)
+    legs = _legs(archive, scored, np.array([unit]), totals[unit : unit + 1])
+    return UnitScore(
+        score, int(better) + 1, int(legs.keyword[0]), int(legs.neighbour[0]), int(legs.session[0])
+    )
 
 
-def _score(archive: Archive, terms: Sequence[str], params: RankParams) -> Legs:
+class _Scored(NamedTuple):
+    """Scores on the way to a ranking, in millionths."""
+
+    sums: NDArray[np.float64]
+    """Of the keywords alone, by place: units in their row with gaps, then sessions."""
+    shares: NDArray[np.int64]
+    """What each session adds to its units."""
+    totals: NDArray[np.int64]
+    """Per unit."""
+
+
+def _score(archive: Archive, terms: Sequence[str], params: RankParams) -> _Scored:
     rows = [archive.rows[term] for term in dict.fromkeys(terms) if term in archive.rows]
-    scores = archive.postings.scores(rows, params.saturation)
-    own, talks = scores[: len(archive)], scores[len(archive) :]
-    shares = talks * params.session_permille // _PERMILLE
-    return Legs(own, _neighbours(own, archive, params), shares[archive.sessions])
+    sums = archive.postings.scores(rows, params.saturation, archive.size)
+    # A unit and its neighbours in one pass: gaps part the sessions, so no sum reaches across, and thousandths
+    # stay below 2**50, where float64 is exact. The unit's own part is whole, so it may share the division.
+    lifted = np.correlate(sums[: archive.row_size], params.kernel)
+    totals = (lifted.astype(np.int64) // _PERMILLE)[archive.slots]
+    shares = (sums[archive.row_size :] * params.session_permille).astype(np.int64) // _PERMILLE
+    totals += shares[archive.sessions]
+    return _Scored(sums, shares, totals)
 
 
-def _neighbours(own: NDArray[np.int64], archive: Archive, params: RankParams) -> NDArray[np.int64]:
-    """Weighted scores of the units beside each unit. Gaps part the sessions, so no sum reaches across."""
-    slots = archive.slots
-    row = np.zeros(slots[-1] + 5 if len(slots) else 4, np.int64)
-    row[2:-2][slots] = own
-    near = (row[1:-3] + row[3:-1]) * params.near_permille
-    far = (row[:-4] + row[4:]) * params.far_permille
-    sums: NDArray[np.int64] = (near + far)[slots]
-    return sums // _PERMILLE
+def _legs(archive: Archive, scored: _Scored, units: NDArray[np.int64], scores: NDArray[np.int64]) -> Legs:
+    """The parts of the ``scores`` of ``units``; what is neither its own nor its session's is its neighbours'."""
+    keyword = scored.sums[archive.slots[units] + GAPS].astype(np.int64)
+    session = scored.shares[archive.sessions[units]]
+    return Legs(keyword, scores - keyword - session, session)
 
 
 def _best(
-    total: NDArray[np.int64], kept: int, matched: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64], int | None]:
-    """The ``kept`` highest in order with their scores, and the score that follows if a match is left out.
+    totals: NDArray[np.int64], indexes: NDArray[np.int64], limit: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], int, int | None]:
+    """The ``limit`` highest in order with their scores, how many match, and the score of the first match left out.
 
     Score and index are packed into one integer, so that plain sorting gives the total order. Scores stay
     below 2**40 (64 terms and the bounds of ``RankParams``), which leaves room for eight million units.
     """
-    size = len(total)
+    size = len(totals)
     bits = size.bit_length()
-    keys = (total << bits) | np.arange(size)
-    wanted = min(kept + 1, size)
-    if wanted < size:
-        keys = np.partition(keys, size - wanted)[size - wanted :]
-    keys = np.sort(keys)[::-1]
+    matched = int(np.count_nonzero(totals))
+    kept = min(matched, limit)
+    keys = (totals << bits) | indexes
+    if size > _WORTH_PARTING * limit:
+        keys = np.partition(keys, size - limit - 1)[size - limit - 1 :]
+    keys.sort()
+    keys = keys[::-1]
     best = keys[:kept]
-    cutoff = int(keys[kept] >> bits) if matched > kept else None
-    return best & ((1 << bits) - 1), best >> bits, cutoff
+    cutoff = int(keys[kept]) >> bits if matched > kept else None
+    return best & ((1 << bits) - 1), best >> bits, matched, cutoff

@@ -1,14 +1,14 @@
 """Inverted lists as arrays: which documents hold a term, and what the term is worth in each (BM25).
 
 Several collections of documents may share the lists, one after the other in one space of document numbers;
-each keeps its own idf and mean length, so that one pass over the lists scores them all. Worths are whole
-millionths held in ``float64``: sums of integers below 2**53 are exact in any order, so two machines that
-agree on the worths agree on every score.
+each keeps its own idf and mean length, so that one pass over the lists scores them all. Where in the sums a
+document stands is for the caller to say. Worths are whole millionths held in ``float64``: sums of integers
+below 2**53 are exact in any order, so two machines that agree on the worths agree on every score.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from typing import Final, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,32 +63,44 @@ class Postings:
     relative_lengths: NDArray[np.float64]
     """Per document, not per posting: length in terms divided by the mean of the collection."""
     saturation: Saturation
-    worths: NDArray[np.float64]
-    """In whole millionths, for ``saturation``; for other constants they are worked out when asked for."""
+    placed: NDArray[np.int64]
+    """Two rows, side by side so that a question gathers both at once: each posting's document by its place in
+    the sums of ``scores``, and the bits of its worth in whole millionths (``float64``) for ``saturation``. For
+    other constants worths are worked out when asked for."""
 
     @property
     def nbytes(self) -> int:
-        arrays = (self.documents, self.frequencies, self.idf, self.relative_lengths, self.worths)
+        arrays = (self.documents, self.frequencies, self.idf, self.relative_lengths, self.placed)
         return sum(array.nbytes for array in arrays) + 40 * len(self.starts)
 
-    def scores(self, rows: Sequence[int], saturation: Saturation) -> NDArray[np.int64]:
-        """Sum of the rows' worths per document, in millionths; zeros where no row reaches."""
-        size = len(self.relative_lengths)
+    def scores(self, rows: Sequence[int], saturation: Saturation, size: int) -> NDArray[np.float64]:
+        """Sum of the rows' worths per place, in whole millionths; zeros where no row reaches.
+
+        ``size`` is one more than the last place of a document.
+        """
         if not rows:
-            return np.zeros(size, np.int64)
+            return np.zeros(size)
         starts = self.starts
-        spans = [slice(starts[row], starts[row + 1]) for row in rows]
-        documents = _gather(self.documents, spans)
-        if saturation == self.saturation:
-            worths = _gather(self.worths, spans)
-        else:
-            lengths = self.relative_lengths[documents]
-            worths = _worths(_gather(self.idf, spans), _gather(self.frequencies, spans), lengths, saturation)
-        return np.bincount(documents, worths, size).astype(np.int64)
+        gathered = np.concatenate([self.placed[:, starts[row] : starts[row + 1]] for row in rows], axis=1)
+        worths = gathered[1].view(np.float64)
+        if saturation is not self.saturation and saturation != self.saturation:
+            worths = self._worths([slice(starts[row], starts[row + 1]) for row in rows], saturation)
+        # With weights it gives floats, which its stub does not say.
+        return cast("NDArray[np.float64]", np.bincount(gathered[0], worths, size))
+
+    def _worths(self, spans: Sequence[slice], saturation: Saturation) -> NDArray[np.float64]:
+        """What was not prepared."""
+        lengths = self.relative_lengths[_gather(self.documents, spans)]
+        return _worths(_gather(self.idf, spans), _gather(self.frequencies, spans), lengths, saturation)
 
 
-def build_postings(collections: Sequence[Counts], saturation: Saturation) -> Postings:
-    """Postings over ``collections``, whose rows mean the same terms and whose documents follow each other."""
+def build_postings(
+    collections: Sequence[Counts], places: NDArray[np.int64], saturation: Saturation
+) -> Postings:
+    """Postings over ``collections``, whose rows mean the same terms and whose documents follow each other.
+
+    ``places`` says for each document where its score is to stand.
+    """
     rows = np.concatenate([counts.rows for counts in collections])
     order = np.argsort(rows, kind="stable")
     frequencies = np.concatenate([counts.frequencies for counts in collections])[order]
@@ -96,10 +108,11 @@ def build_postings(collections: Sequence[Counts], saturation: Saturation) -> Pos
     lengths = np.concatenate([_relative_lengths(counts) for counts in collections])
     documents = _shifted_documents(collections)[order]
     worths = _worths(idf, frequencies, lengths[documents], saturation)
-    for array in (documents, frequencies, idf, lengths, worths):
+    placed = np.stack((places[documents], worths.view(np.int64)))
+    for array in (documents, frequencies, idf, lengths, placed):
         array.setflags(write=False)
     ends = np.cumsum(np.bincount(rows, minlength=collections[0].row_count))
-    return Postings([0, *ends.tolist()], documents, frequencies, idf, lengths, saturation, worths)
+    return Postings([0, *ends.tolist()], documents, frequencies, idf, lengths, saturation, placed)
 
 
 def _gather(array: NDArray[_Scalar], spans: Sequence[slice]) -> NDArray[_Scalar]:

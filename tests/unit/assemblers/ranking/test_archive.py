@@ -67,8 +67,8 @@ def test_arrays_cannot_be_written_to():
     archive = build_archive([unit(1, 0, 0, tea=1), unit(2, 0, 1, tea=1), unit(3, 0, 2)])
     postings = archive.postings
     arrays = (
-        *(archive.numbers, archive.sessions, archive.slots, postings.documents, postings.frequencies),
-        *(postings.idf, postings.relative_lengths, postings.worths),
+        *(archive.numbers, archive.sessions, archive.slots, archive.indexes, postings.documents),
+        *(postings.frequencies, postings.idf, postings.relative_lengths, postings.placed[0]),
     )
     for array in arrays:
         with pytest.raises(ValueError, match="read-only"):
