@@ -73,6 +73,9 @@ def _cut_length(window: str, limit: int) -> int:
 
 
 def _grapheme_ends(window: str, limit: int) -> set[int]:
+    if window.isascii() and "\r" not in window:
+        # Nothing but CR LF joins two characters of ASCII; the general way takes thirty times as long.
+        return set(range(1, limit + 1))
     ends: set[int] = set()
     for match in _GRAPHEME.finditer(window):
         end = match.end()
