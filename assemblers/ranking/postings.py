@@ -63,14 +63,14 @@ class Postings:
     relative_lengths: NDArray[np.float64]
     """Per document, not per posting: length in terms divided by the mean of the collection."""
     saturation: Saturation
-    placed: NDArray[np.int64]
-    """Two rows, side by side so that a question gathers both at once: each posting's document by its place in
-    the sums of ``scores``, and the bits of its worth in whole millionths (``float64``) for ``saturation``. For
-    other constants worths are worked out when asked for."""
+    pairs: NDArray[np.int32]
+    """Per posting: the place of its document in the sums of ``scores``, and its worth in whole millionths for
+    ``saturation``. Beside each other, so that a question gathers both at once. For other constants worths are
+    worked out when asked for."""
 
     @property
     def nbytes(self) -> int:
-        arrays = (self.documents, self.frequencies, self.idf, self.relative_lengths, self.placed)
+        arrays = (self.documents, self.frequencies, self.idf, self.relative_lengths, self.pairs)
         return sum(array.nbytes for array in arrays) + 40 * len(self.starts)
 
     def scores(self, rows: Sequence[int], saturation: Saturation, size: int) -> NDArray[np.float64]:
@@ -80,13 +80,13 @@ class Postings:
         """
         if not rows:
             return np.zeros(size)
-        starts = self.starts
-        gathered = np.concatenate([self.placed[:, starts[row] : starts[row + 1]] for row in rows], axis=1)
-        worths = gathered[1].view(np.float64)
+        starts, pairs = self.starts, self.pairs
+        found = np.concatenate([pairs[starts[row] : starts[row + 1]] for row in rows])
+        worths: NDArray[np.int32] | NDArray[np.float64] = found[:, 1]
         if saturation is not self.saturation and saturation != self.saturation:
             worths = self._worths([slice(starts[row], starts[row + 1]) for row in rows], saturation)
         # With weights it gives floats, which its stub does not say.
-        return cast("NDArray[np.float64]", np.bincount(gathered[0], worths, size))
+        return cast("NDArray[np.float64]", np.bincount(found[:, 0], worths, size))
 
     def _worths(self, spans: Sequence[slice], saturation: Saturation) -> NDArray[np.float64]:
         """What was not prepared."""
@@ -108,11 +108,12 @@ def build_postings(
     lengths = np.concatenate([_relative_lengths(counts) for counts in collections])
     documents = _shifted_documents(collections)[order]
     worths = _worths(idf, frequencies, lengths[documents], saturation)
-    placed = np.stack((places[documents], worths.view(np.int64)))
-    for array in (documents, frequencies, idf, lengths, placed):
+    # A worth stays below 2**28: k1 is at most 10, and the idf of one document in four billion is 22.
+    pairs = np.stack((places[documents], worths), axis=1).astype(np.int32)
+    for array in (documents, frequencies, idf, lengths, pairs):
         array.setflags(write=False)
     ends = np.cumsum(np.bincount(rows, minlength=collections[0].row_count))
-    return Postings([0, *ends.tolist()], documents, frequencies, idf, lengths, saturation, placed)
+    return Postings([0, *ends.tolist()], documents, frequencies, idf, lengths, saturation, pairs)
 
 
 def _gather(array: NDArray[_Scalar], spans: Sequence[slice]) -> NDArray[_Scalar]:

@@ -68,11 +68,11 @@ def test_arrays_cannot_be_written_to():
     postings = archive.postings
     arrays = (
         *(archive.numbers, archive.sessions, archive.slots, archive.indexes, postings.documents),
-        *(postings.frequencies, postings.idf, postings.relative_lengths, postings.placed[0]),
+        *(postings.frequencies, postings.idf, postings.relative_lengths, postings.pairs),
     )
     for array in arrays:
         with pytest.raises(ValueError, match="read-only"):
-            array[0] = 0
+            array.flat[0] = 0
 
 
 def test_the_size_grows_with_units_and_with_vocabulary():
