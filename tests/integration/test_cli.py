@@ -99,6 +99,14 @@ def test_a_trace_is_listed_and_shown_with_its_candidates(address: str):
     assert "included: within budget" in shown
 
 
+def test_the_prompts_that_an_item_is_in_are_listed(address: str):
+    for turn in ("t-seen-1", "t-seen-2"):
+        done(address, "assemble", "Which plan?", "--session", "s-seen", "--turn-id", turn)
+    found = as_json(address, "trace", "appearances", "fact/1", "-n", "2")["appearances"]
+    assert [appearance["turnId"] for appearance in found] == ["t-seen-2", "t-seen-1"]
+    assert "t-seen-1" in done(address, "trace", "appearances", "fact/1")
+
+
 def test_a_fact_lives_through_its_commands(address: str):
     assert "accepted  locations" in done(address, "facts", "record", "locations", "4", "--type", "integer")
     assert "supersedes" in done(address, "facts", "record", "locations", "5", "--type", "integer")

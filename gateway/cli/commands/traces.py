@@ -17,7 +17,9 @@ from gateway.cli.options import (
     Who,
 )
 
-trace_app = typer.Typer(no_args_is_help=True, help="The records of assemblies: list and show.")
+trace_app = typer.Typer(
+    no_args_is_help=True, help="The records of assemblies: list, show, and where an item appeared."
+)
 
 
 def add_to(app: typer.Typer) -> None:
@@ -122,3 +124,26 @@ def show(
     from gateway.cli.run import traces as run
 
     run.show(Connection(address, as_json), Who(tenant, user), trace)
+
+
+@trace_app.command("appearances")
+def appearances(
+    item: Annotated[
+        str,
+        typer.Argument(
+            help="The item, such as fact/3, excerpt/12 or slot/focus.", metavar="ITEM", show_default=False
+        ),
+    ],
+    tenant: Tenant,
+    user: User,
+    limit: PageSize = 20,
+    address: Address = DEFAULT_ADDRESS,
+    as_json: AsJson = False,
+) -> None:
+    """List the prompts in which an item appeared, the newest first.
+
+    Example: muniment trace appearances fact/3 -t acme -u dana
+    """
+    from gateway.cli.run import traces as run
+
+    run.appearances(Connection(address, as_json), Who(tenant, user), item, limit)

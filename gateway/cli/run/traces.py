@@ -9,16 +9,19 @@ from gateway.cli.run import references
 from gateway.cli.run.output import calling, emit, fail
 from gateway.cli.show.budget import budget_view
 from gateway.cli.show.explanations import instant, replay_view, why_not_view, why_view
-from gateway.cli.show.tables import candidates_table, traces_table
+from gateway.cli.show.tables import appearances_table, candidates_table, traces_table
 from gateway.cli.show.visible import visible
 from muniment.v1.trace_pb2 import (
     ExplainAbsenceRequest,
     ExplainItemRequest,
     GetTraceRequest,
+    ListAppearancesRequest,
+    ListAppearancesResponse,
     ListTracesRequest,
     ReplayTraceRequest,
     Trace,
 )
+from muniment.v1.types_pb2 import UserRef
 
 
 def why(connection: Connection, who: Who, trace: str, item_id: str) -> None:
@@ -98,3 +101,19 @@ def list_traces(connection: Connection, who: Who, session: str, limit: int) -> N
     with calling(connection) as client:
         answer = client.call(client.traces.ListTraces, request)
     emit(connection, answer, traces_table(answer.traces))
+
+
+def appearances(connection: Connection, who: Who, item_id: str, limit: int) -> None:
+    """The prompts of a user that an item is in. The server looks through a bounded number of traces at a time, so a
+    page may come back short: all are asked for until there are enough."""
+    user = UserRef(tenant_id=who.tenant, user_id=who.user)
+    request = ListAppearancesRequest(user=user, item_id=item_id, page_size=limit)
+    found = ListAppearancesResponse()
+    with calling(connection) as client:
+        while len(found.appearances) < limit:
+            page = client.call(client.traces.ListAppearances, request)
+            found.appearances.extend(page.appearances[: limit - len(found.appearances)])
+            if not page.next_page_token:
+                break
+            request.page_token = page.next_page_token
+    emit(connection, found, appearances_table(found.appearances))

@@ -14,7 +14,7 @@ from muniment.v1.fact_pb2 import Fact, FactResult, FactState
 from muniment.v1.history_pb2 import ImportHistoryResponse, SearchHistoryResponse
 from muniment.v1.policy_service_pb2 import PolicyHead, PolicyRevision
 from muniment.v1.prefix_pb2 import PrefixRevision
-from muniment.v1.trace_pb2 import Candidate, Trace
+from muniment.v1.trace_pb2 import Appearance, Candidate, Trace
 
 _VALUE_CHARACTERS = 60
 
@@ -129,6 +129,19 @@ def traces_table(traces: Iterable[Trace]) -> Table:
     for trace in traces:
         who = Text(visible(", ".join((trace.session.user_id, trace.session.session_id, trace.turn_id))))
         made.add_row(trace.name.rpartition("/")[2], instant(trace.now), str(trace.totals.used), who)
+    return made
+
+
+def appearances_table(appearances: Iterable[Appearance]) -> Table:
+    """Prompts that an item is in, with the bytes that it fills in the first place that the trace names."""
+    made = table("trace", "when", "bytes", "session, turn")
+    for column in made.columns[:-1]:
+        column.no_wrap = True
+    for found in appearances:
+        place = found.location
+        filled = f"{place.offset}-{place.offset + place.length}" if found.HasField("location") else ""
+        where = Text(visible(", ".join((found.session_id, found.turn_id))))
+        made.add_row(found.trace.rpartition("/")[2], instant(found.time), filled, where)
     return made
 
 
