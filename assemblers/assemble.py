@@ -10,8 +10,7 @@ from assemblers.digests import prompt_digest, section_digests
 from assemblers.formats import FORMATS
 from assemblers.layout import Page, breakpoints, lay_out
 from assemblers.offers import gather
-from assemblers.plan import plan_for
-from assemblers.policy.model import SessionSection
+from assemblers.plan import Plan, plan_for
 from assemblers.records import Degradation, Material, PrefixRevision, Role, Slots
 from assemblers.reports import budget_report, merged, own_degradations, warnings
 from assemblers.required import Required, require, room
@@ -54,7 +53,7 @@ def assemble(
     notes = [note for rendered in prompt.rendered.values() for note in rendered.notes]
     summary = offers.history.history.summary() if offers.history is not None else None
     said = (*warnings(missing, required.open.orphans), *notes)
-    return Assembly(prompt, page.blocks, summary, _slots_after(conditions, turn, slots), missing, said)
+    return Assembly(prompt, page.blocks, summary, _slots_after(plan, turn, slots), missing, said)
 
 
 def _prompt(conditions: Conditions, required: Required, page: Page, report: BudgetReport) -> Prompt:
@@ -70,9 +69,8 @@ def _prompt(conditions: Conditions, required: Required, page: Page, report: Budg
     )
 
 
-def _slots_after(conditions: Conditions, turn: TurnInput, slots: Slots) -> Slots:
+def _slots_after(plan: Plan, turn: TurnInput, slots: Slots) -> Slots:
     """A tool's turn asks nothing: its question is remembered already."""
     if turn.turn.role is not Role.USER:
         return slots
-    settings = conditions.policy.policy.settings(SessionSection) or SessionSection()
-    return after_question(slots, turn.question, turn.question_turn_id, settings.max_question_characters)
+    return after_question(slots, turn.question, turn.question_turn_id, plan.max_question_characters)

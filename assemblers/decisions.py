@@ -6,6 +6,7 @@ Codes are those of `assemblers.assembly`: places in `OUTCOMES` and `REASONS`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -20,6 +21,7 @@ EXCLUDED = OUTCOMES.index(Outcome.EXCLUDED)
 CODE = {reason: code for code, reason in enumerate(REASONS)}
 NOT_PLACED = -1
 
+_NOWHERE = NOT_PLACED, NOT_PLACED
 _FITS = CODE[Reason.WITHIN_BUDGET]
 _REQUIRED = CODE[Reason.REQUIRED]
 
@@ -66,10 +68,8 @@ def required_block(
     """A block of items that are there because they must be; `placed` are the spans of the first ones, if any."""
     count = len(ids)
     outside = [NOT_PLACED] * (count - len(placed))
-    offsets, lengths = [span[0] for span in placed] + outside, [span[1] for span in placed] + outside
-    codes = bytes([INCLUDED] * count + [_REQUIRED] * count + [NO_FIELD] * count)
-    figures = [*tokens, *offsets, *lengths]
-    return _small_block(section, source_kind, ids, codes, figures, ("",), message, part)
+    figures = [*tokens, *[span[0] for span in placed], *outside, *[span[1] for span in placed], *outside]
+    return _small_block(section, source_kind, ids, _codes(count, _REQUIRED), figures, ("",), message, part)
 
 
 def shelf_block(
@@ -82,19 +82,37 @@ def shelf_block(
     index: int,
 ) -> CandidateBlock:
     """The block of a section of a few pieces, of which those with a span in `part` are there."""
-    ids = [piece[3] for piece in pieces]
-    spans = {span[2]: span for span in part.spans} if part is not None else {}
-    there = [item in spans for item in ids]
-    short, field = CODE[shelf.short], field_of(shelf.short)
-    codes = bytes(
-        [INCLUDED if fits else EXCLUDED for fits in there]
-        + [_FITS if fits else short for fits in there]
-        + [NO_FIELD if fits else field for fits in there]
-    )
-    figures = [piece[2] for piece in pieces]
-    figures += [spans[item][0] if item in spans else NOT_PLACED for item in ids]
-    figures += [spans[item][1] if item in spans else NOT_PLACED for item in ids]
+    count, places = len(pieces), {}
+    if part is not None:
+        for offset, length, item_id, _ in part.spans:
+            places[item_id] = offset, length
+    ids, tokens, offsets, lengths, absent = [], [], [], [], []
+    for row, (_, _, cost, item_id, _) in enumerate(pieces):
+        offset, length = places.get(item_id, _NOWHERE)
+        if offset < 0:
+            absent.append(row)
+        ids.append(item_id)
+        tokens.append(cost)
+        offsets.append(offset)
+        lengths.append(length)
+    codes = _codes(count, _FITS)
+    if absent:
+        codes = _with_absent(codes, absent, shelf.short)
+    figures = [*tokens, *offsets, *lengths]
     return _small_block(shelf.kind, source_kind, tuple(ids), codes, figures, policy_fields, message, index)
+
+
+@lru_cache(maxsize=256)
+def _codes(count: int, reason: int) -> bytes:
+    """Outcomes, reasons and fields of `count` items that are all there."""
+    return bytes([INCLUDED] * count + [reason] * count + [NO_FIELD] * count)
+
+
+def _with_absent(codes: bytes, absent: Sequence[int], short: Reason) -> bytes:
+    changed, count = bytearray(codes), len(codes) // 3
+    for row in absent:
+        changed[row], changed[count + row], changed[2 * count + row] = EXCLUDED, CODE[short], field_of(short)
+    return bytes(changed)
 
 
 def _small_block(

@@ -55,14 +55,14 @@ def prompt_digest(
     lines = [f"{_PROMPT_DOMAIN} {prefix_sha256}\n"]
     for place, message in enumerate(messages):
         for part in message.parts:
-            form = _form(part.content)
-            lines.append(f"{place} {message.role.value} {part.section.value} {len(part.text)} {form}\n")
-    lines += [f"{section.value} {sha256_hex}\n" for section, sha256_hex in sections.items()]
+            # Formatting a StrEnum gives its value; asking for `.value` runs a Python property.
+            head = f"{place} {message.role} {part.section} {len(part.text)}"
+            form = "text" if isinstance(part.content, Text) else _form(part.content)
+            lines.append(f"{head} {form}\n")
+    lines += [f"{section} {sha256_hex}\n" for section, sha256_hex in sections.items()]
     return text_digest("".join(lines))
 
 
-def _form(content: Text | ToolCall | ToolResult) -> str:
-    if isinstance(content, Text):
-        return "text"
+def _form(content: ToolCall | ToolResult) -> str:
     kind = "call" if isinstance(content, ToolCall) else "error" if content.is_error else "result"
     return f"{kind} {len(content.call_id)}:{content.call_id} {len(content.tool_name)}:{content.tool_name}"

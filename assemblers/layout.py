@@ -54,12 +54,12 @@ def lay_out(required: Required, offers: Offers) -> Page:
 
 def breakpoints(messages: Sequence[Message], most: int) -> tuple[Breakpoint, ...]:
     """Where a provider may cache: after the prefix and after the facts. At most `most`, the facts' is dropped first."""
-    found = [
-        Breakpoint(number, index, part.section, _TTL_CLASSES[part.section])
-        for number, message in enumerate(messages)
-        for index, part in enumerate(message.parts)
-        if part.section in _TTL_CLASSES
-    ]
+    found = []
+    for number, message in enumerate(messages):
+        # Both are the first part of their message.
+        section = message.parts[0].section
+        if section in _TTL_CLASSES:
+            found.append(Breakpoint(number, 0, section, _TTL_CLASSES[section]))
     return tuple(found[: max(0, most)])
 
 

@@ -51,24 +51,17 @@ ASSISTANT_FIELD, THRESHOLD_FIELD, CURRENT_SESSION_FIELD, MAX_EXCERPTS_FIELD = 3,
 @dataclass(frozen=True, slots=True)
 class SectionPlan:
     """One section of a policy. Raw tokens; `ceiling` None: no bound of its own. `fields` are paths of policy fields:
-    none, the whole budget, the section's ceiling, then those of its rules."""
+    none, the whole budget, the section's ceiling, then those of its rules. Sections of lower `priority` are served
+    first."""
 
     section: Section
+    kind: SectionKind
+    priority: int
     floor: int
     ceiling: int | None
     headings: tuple[Piece, ...]
     heading_tokens: int
     fields: tuple[str, ...]
-
-    @property
-    def kind(self) -> SectionKind:
-        """Which section."""
-        return self.section.kind
-
-    @property
-    def priority(self) -> int:
-        """Lower is served first."""
-        return self.section.budget.priority
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +81,8 @@ class Plan:
     session: SectionPlan | None
     question_label: str
     filter_labels: Mapping[str, str]
+    max_question_characters: int
+    """Of a question that the session remembers, whether the policy shows it or not."""
 
 
 _PLANS: IdentityMemo[Plan] = IdentityMemo(most=256)
@@ -110,6 +105,7 @@ def _make(policy: Policy, tokens: ModelTokens) -> Plan:
     by_kind = {plan.kind: plan for plan in optional}
     facts = policy.settings(FactsSection)
     question = policy.settings(QuestionSection) or QuestionSection()
+    session = policy.settings(SessionSection) or SessionSection()
     # The label must not be empty: a question straight behind a line would not count exactly.
     label = heading_line(question.label) or heading_line(QuestionSection().label)
     return Plan(
@@ -125,6 +121,7 @@ def _make(policy: Policy, tokens: ModelTokens) -> Plan:
         session=by_kind.get(SectionKind.SESSION),
         question_label=f"{label[:-1]}: ",
         filter_labels={item.key: item.label for item in policy.slots.filters},
+        max_question_characters=session.max_question_characters,
     )
 
 
@@ -135,7 +132,9 @@ def _section(policy: Policy, section: Section, tokens: ModelTokens) -> SectionPl
     fields = budget_fields(policy, kind, *_RULE_FIELDS.get(kind, ()), *own)
     ceiling = None if budget.ceiling_tokens is None else tokens.raw_limit(budget.ceiling_tokens)
     floor = tokens.raw_limit(budget.floor_tokens)
-    return SectionPlan(section, floor, ceiling, headings, total_tokens(headings), fields)
+    return SectionPlan(
+        section, kind, budget.priority, floor, ceiling, headings, total_tokens(headings), fields
+    )
 
 
 def _headings(section: Section, counter: TokenCounter) -> tuple[Piece, ...]:

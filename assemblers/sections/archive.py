@@ -6,16 +6,20 @@ place; what it answers never depends on what was asked before.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime, tzinfo
 
 import numpy as np
+import numpy.typing as npt
 
 from assemblers.assembly import Bytes1, Int32s, Source, SourceKind
 from assemblers.records import Excerpt, Role
 from assemblers.sections.pieces import Piece, piece
 from assemblers.text import age, inline, local_date
 from assemblers.tokens import TokenCounter
+
+Places = npt.NDArray[np.intp]
+"""Indexes into an archive, of the type that numpy indexes with: any other is converted at every use."""
 
 _UNRENDERED = -1
 _NO_PIECE = Piece("", 0, _UNRENDERED, "", Source(SourceKind.EXCERPT, ""))
@@ -34,9 +38,10 @@ _ROLE_NAMES = {
 class SessionDates:
     """The date lines of an archive's sessions as a reader sees them on one day in one zone."""
 
-    __slots__ = ("costs", "pieces")
+    __slots__ = ("costs", "missing", "pieces")
 
     def __init__(self, sessions: int) -> None:
+        self.missing = sessions
         self.pieces = [_NO_PIECE] * sessions
         self.costs = [_UNRENDERED] * sessions
 
@@ -81,11 +86,14 @@ class PreparedArchive:
     def __len__(self) -> int:
         return len(self._excerpts)
 
-    def render(self, units: Int32s) -> None:
-        """Render and count those of the excerpts that are not yet."""
-        if self._missing:
-            for unit in units[self.tokens[units] == _UNRENDERED].tolist():
+    def render(self, units: Places) -> Int32s:
+        """Render and count those of the excerpts that are not yet; gives the tokens of all of `units`."""
+        tokens = self.tokens[units]
+        if self._missing and np.count_nonzero(fresh := tokens == _UNRENDERED):
+            for unit in units[fresh].tolist():
                 self._render(unit)
+            tokens = self.tokens[units]
+        return tokens
 
     def reading_like(self, texts: frozenset[str]) -> set[int]:
         """The rendered excerpts whose text, as it is shown, is one of `texts`."""
@@ -93,7 +101,7 @@ class PreparedArchive:
             return set()
         return {unit for text in texts for unit in self._by_text.get(text, ())}
 
-    def dates(self, sessions: set[int], now: datetime, zone: tzinfo) -> SessionDates:
+    def dates(self, sessions: Iterable[int], now: datetime, zone: tzinfo) -> SessionDates:
         """The date lines of the `sessions`, at least, as they read on the day of `now` in `zone`."""
         day = now.astimezone(zone).toordinal(), zone
         dates = self._dates.get(day)
@@ -101,9 +109,10 @@ class PreparedArchive:
             if len(self._dates) >= _MAX_DAYS:
                 self._dates.clear()
             dates = self._dates[day] = SessionDates(len(self._session_times))
-        for session in sessions:
-            if dates.costs[session] == _UNRENDERED:
-                self._date(dates, session, now, zone)
+        if dates.missing:
+            for session in set(sessions):
+                if dates.costs[session] == _UNRENDERED:
+                    self._date(dates, session, now, zone)
         return dates
 
     def _date(self, dates: SessionDates, session: int, now: datetime, zone: tzinfo) -> None:
@@ -111,6 +120,7 @@ class PreparedArchive:
         source = Source(SourceKind.ARCHIVED_SESSION, session_id, time)
         line = piece(self._counter, date_line(time, now, zone), f"archived-session/{session_id}", source)
         dates.pieces[session], dates.costs[session] = line, line.tokens
+        dates.missing -= 1
 
     def _number_sessions(self) -> None:
         known = sorted({(e.session_time, e.session_no, e.session_id) for e in self._excerpts})

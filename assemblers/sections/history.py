@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
@@ -9,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from assemblers.assembly import CandidateBlock, HistorySummary, Int64s, Part, SourceKind, Span
+from assemblers.assembly import CandidateBlock, HistorySummary, Int32s, Int64s, Part, SourceKind, Span
 from assemblers.budget import Shelf
 from assemblers.decisions import CODE, EXCLUDED, INCLUDED, NO_FIELD, NOT_PLACED, field_of
 from assemblers.plan import (
@@ -22,10 +23,13 @@ from assemblers.plan import (
 from assemblers.policy.model import HistorySection, Policy
 from assemblers.ranking import Ranking
 from assemblers.records import Reason, SectionKind
-from assemblers.sections.archive import PreparedArchive, SessionDates
+from assemblers.sections.archive import Places, PreparedArchive, SessionDates
 from assemblers.sections.pieces import make_part
 
-_FITS = CODE[Reason.WITHIN_BUDGET]
+_FITS, _OVER_CEILING = CODE[Reason.WITHIN_BUDGET], CODE[Reason.OVER_CEILING]
+_EXCERPT = SourceKind.EXCERPT
+_EXCLUDED, _NOWHERE = bytearray((EXCLUDED,)), array("i", (NOT_PLACED,))
+"""One row of a column, to be repeated."""
 
 Verdict = tuple[Reason, int]
 
@@ -57,11 +61,14 @@ class HistoryInput:
 
 
 class HistoryCandidates(NamedTuple):
-    """The ranked excerpts before the budget. `rows` are the places in the ranking that `shelf` has, None for all."""
+    """The ranked excerpts before the budget, `ranked` with their `tokens`. `rows` are the places in the ranking that
+    `shelf` has, None for all, and `units` what is there."""
 
     history: HistoryInput
     section: SectionPlan
     shelf: Shelf
+    ranked: Places
+    tokens: Int32s
     units: list[int]
     rows: list[int] | None
     unfit: Mapping[int, Verdict]
@@ -79,18 +86,21 @@ def history_candidates(
     """Judge and render the candidates. An excerpt that says just one of the `known_values` is a duplicate."""
     settings = section.section.settings
     assert isinstance(settings, HistorySection)
-    archive, units = history.archive, history.ranking.units
-    archive.render(units)
-    unfit = _unfit(history, policy, settings, known_values)
-    rows = [row for row in range(len(units)) if row not in unfit] if unfit else None
-    fit = units if rows is None else units[rows]
+    archive, ranked = history.archive, history.ranking.units.astype(np.intp)
+    tokens = archive.render(ranked)
+    unfit = _unfit(history, ranked, policy, settings, known_values)
+    if unfit:
+        rows = [row for row in range(len(ranked)) if row not in unfit]
+        fit, costs = ranked[rows], tokens[rows].tolist()
+    else:
+        rows, fit, costs = None, ranked, tokens.tolist()
     groups = archive.sessions[fit].tolist()
-    dates = archive.dates(set(groups), now, zone)
+    dates = archive.dates(groups, now, zone)
     shelf = Shelf(
-        SectionKind.HISTORY, archive.tokens[fit].tolist(), section.floor, section.ceiling, section.priority,
-        section.heading_tokens, groups, dates.costs, settings.max_excerpts,
+        section.kind, costs, section.floor, section.ceiling, section.priority, section.heading_tokens, groups,
+        dates.costs, settings.max_excerpts,
     )  # fmt: skip
-    return HistoryCandidates(history, section, shelf, fit.tolist(), rows, unfit, dates)
+    return HistoryCandidates(history, section, shelf, ranked, tokens, fit.tolist(), rows, unfit, dates)
 
 
 class HistoryPart(NamedTuple):
@@ -129,24 +139,25 @@ def history_block(
 ) -> CandidateBlock:
     """The fate of every candidate; what was made of them is part `index` of its message."""
     ranking, archive, shelf = candidates.history.ranking, candidates.history.archive, candidates.shelf
-    count = len(ranking.units)
-    codes, places = np.empty((3, count), np.uint8), np.empty((2, count), np.int32)
-    outcomes, reasons, fields, offsets, lengths = codes[0], codes[1], codes[2], places[0], places[1]
-    places[:] = NOT_PLACED
-    outcomes[:], reasons[:], fields[:] = EXCLUDED, CODE[shelf.short], field_of(shelf.short)
+    count = len(candidates.ranked)
+    # Columns of bytes and machine integers: a dozen of single entries is set faster than numpy indexes once.
+    outcomes, offsets, lengths = _EXCLUDED * count, _NOWHERE * count, _NOWHERE * count
+    reasons, fields = bytearray((CODE[shelf.short],)) * count, bytearray((field_of(shelf.short),)) * count
     if shelf.stopped is not None and shelf.stopped < len(shelf.costs):
         first = shelf.stopped if candidates.rows is None else candidates.rows[shelf.stopped]
-        reasons[first:], fields[first:] = CODE[Reason.OVER_CEILING], MAX_EXCERPTS_FIELD
+        reasons[first:] = bytes((_OVER_CEILING,)) * (count - first)
+        fields[first:] = bytes((MAX_EXCERPTS_FIELD,)) * (count - first)
     for row, (reason, field) in candidates.unfit.items():
         reasons[row], fields[row] = CODE[reason], field
     if made is not None:
-        included = np.array(made.rows)
-        outcomes[included], reasons[included], fields[included] = INCLUDED, _FITS, NO_FIELD
-        offsets[included], lengths[included] = [s[0] for s in made.spans], [s[1] for s in made.spans]
+        for row, span in zip(made.rows, made.spans, strict=True):
+            outcomes[row], reasons[row], fields[row] = INCLUDED, _FITS, NO_FIELD
+            offsets[row], lengths[row] = span[0], span[1]
+    column = np.frombuffer
     return CandidateBlock(
-        SectionKind.HISTORY, SourceKind.EXCERPT, "excerpt/", archive.numbers[ranking.units],
-        outcomes, reasons, fields, candidates.section.fields, archive.tokens[ranking.units], offsets, lengths,
-        message, index, _scores(ranking),
+        candidates.section.kind, _EXCERPT, "excerpt/", archive.numbers[candidates.ranked],
+        column(outcomes, np.uint8), column(reasons, np.uint8), column(fields, np.uint8), candidates.section.fields,
+        candidates.tokens, column(offsets, np.int32), column(lengths, np.int32), message, index, _scores(ranking),
     )  # fmt: skip
 
 
@@ -158,33 +169,38 @@ def _scores(ranking: Ranking) -> dict[str, Int64s]:
 
 
 def _unfit(
-    history: HistoryInput, policy: Policy, settings: HistorySection, known_values: frozenset[str]
+    history: HistoryInput,
+    ranked: Places,
+    policy: Policy,
+    settings: HistorySection,
+    known_values: frozenset[str],
 ) -> dict[int, Verdict]:
     """The rows that no budget would let in. Mostly there are none, so each rule first asks whether it applies."""
-    archive, units, scores = history.archive, history.ranking.units, history.ranking.scores
+    archive, scores = history.archive, history.ranking.scores
     unfit: dict[int, Verdict] = {}
     if len(scores) and scores[-1] < settings.min_score_micros:
         low = np.flatnonzero(scores < settings.min_score_micros).tolist()
         unfit |= dict.fromkeys(low, (Reason.BELOW_THRESHOLD, THRESHOLD_FIELD))
     if settings.skip_current_session and history.current_session_id in archive.session_ids:
         sessions = [i for i, name in enumerate(archive.session_ids) if name == history.current_session_id]
-        own = np.flatnonzero(np.isin(archive.sessions[units], sessions)).tolist()
+        own = np.flatnonzero(np.isin(archive.sessions[ranked], sessions)).tolist()
         unfit |= dict.fromkeys(own, (Reason.DUPLICATE, CURRENT_SESSION_FIELD))
     if not policy.archive.include_assistant:
-        said = np.flatnonzero(archive.assistant[units]).tolist() if archive.has_assistant else []
+        said = np.flatnonzero(archive.assistant[ranked]).tolist() if archive.has_assistant else []
         unfit |= dict.fromkeys(said, (Reason.KEY_NOT_ALLOWED, ASSISTANT_FIELD))
-    repeated = _repeated(history, unfit, known_values)
+    repeated = _repeated(archive, ranked, unfit, known_values)
     return unfit | dict.fromkeys(repeated, (Reason.DUPLICATE, 0)) if repeated else unfit
 
 
-def _repeated(history: HistoryInput, unfit: Mapping[int, Verdict], known_values: frozenset[str]) -> list[int]:
+def _repeated(
+    archive: PreparedArchive, ranked: Places, unfit: Mapping[int, Verdict], known_values: frozenset[str]
+) -> list[int]:
     """The rows that say what a fact in the prompt or a better row says."""
-    archive = history.archive
     seen = archive.reading_like(known_values)
     if not seen and not archive.twins:
         return []
     repeated = []
-    for row, unit in enumerate(history.ranking.units.tolist()):
+    for row, unit in enumerate(ranked.tolist()):
         if row in unfit:
             continue
         if unit in seen:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from itertools import accumulate
 from typing import NamedTuple
 
 from assemblers.assembly import Part, Source, SourceKind, Span
@@ -67,13 +66,13 @@ def heading_line(text: str) -> str:
 
 def make_part(section: SectionKind, pieces: Sequence[Piece], tokens: int) -> Part:
     """A text part of `pieces` in order; `tokens` is the count of the whole."""
-    joined = "".join([item[0] for item in pieces])
-    offsets = accumulate([item[1] for item in pieces], initial=0)
-    spans = [
-        _new(Span, (offset, size, item_id, source))
-        for offset, (_, size, _, item_id, source) in zip(offsets, pieces, strict=False)
-    ]
-    return Part(section, Text(joined), joined, tuple(spans), tokens)
+    texts, spans, offset = [], [], 0
+    for text, size, _, item_id, source in pieces:
+        texts.append(text)
+        spans.append(_new(Span, (offset, size, item_id, source)))
+        offset += size
+    joined = "".join(texts)
+    return _new(Part, (section, Text(joined), joined, tuple(spans), tokens))
 
 
 def total_tokens(pieces: Sequence[Piece]) -> int:

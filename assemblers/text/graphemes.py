@@ -14,7 +14,8 @@ def shorten(text: str, limit: int) -> str:
     Cuts between words where a word ends in the second half of the room, else between graphemes. A limit of 0
     or less gives the empty text.
     """
-    text = unicodedata.normalize("NFC", text)
+    if not text.isascii():
+        text = unicodedata.normalize("NFC", text)
     if len(text) <= limit:
         return text
     if limit <= 0:
