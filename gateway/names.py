@@ -6,6 +6,7 @@ else with the form that was expected. Whether the thing exists is not asked here
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from urllib.parse import quote, unquote
 
 from assemblers.records import UserRef
@@ -176,5 +177,7 @@ def _revision(digest: str) -> str:
     return f"/revisions/{digest}" if digest else ""
 
 
+# Few ids come with most calls.
+@lru_cache(maxsize=4096)
 def _encode(value: str) -> str:
     return quote(value, safe="")

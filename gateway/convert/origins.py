@@ -2,14 +2,15 @@
 
 from datetime import datetime
 
-from google.protobuf.timestamp_pb2 import Timestamp
-
 from assemblers.assembly import Source, SourceKind
 from assemblers.records import UserRef
+from gateway.convert.instants import instant_to
 from gateway.names import user_name
 from muniment.v1 import types_pb2
 
-_FIELDS = {kind: kind.value.lower() for kind in SourceKind}
+SOURCE_FIELDS = {kind: kind.value.lower() for kind in SourceKind}
+"""The field of `SourceRef` for each kind."""
+
 _NUMBERED = {SourceKind.FACT: "/facts/", SourceKind.EXCERPT: "/excerpts/"}
 
 
@@ -22,16 +23,14 @@ def source_ref(
     kind: SourceKind, ref: str, user: UserRef, observe_time: datetime | None = None
 ) -> types_pb2.SourceRef:
     """The message of an origin by its kind and its reference there."""
-    collection = _NUMBERED.get(kind)
-    named = f"{user_name(user)}{collection}{ref}" if collection else ref
     message = types_pb2.SourceRef()
-    setattr(message, _FIELDS[kind], named)
+    setattr(message, SOURCE_FIELDS[kind], reference(kind, ref, user))
     if observe_time is not None:
-        message.observe_time.CopyFrom(_instant(observe_time))
+        message.observe_time.CopyFrom(instant_to(observe_time))
     return message
 
 
-def _instant(moment: datetime) -> Timestamp:
-    message = Timestamp()
-    message.FromDatetime(moment)
-    return message
+def reference(kind: SourceKind, ref: str, user: UserRef) -> str:
+    """What the field of the kind holds: a resource name for what is numbered within the user, else the reference."""
+    collection = _NUMBERED.get(kind)
+    return f"{user_name(user)}{collection}{ref}" if collection else ref

@@ -1,6 +1,6 @@
-"""prompt.proto: the finished prompt as a message. On the hot path: long-lived parts are kept encoded."""
+"""prompt.proto: the finished prompt as a message. The hot path writes the same as bytes (`encoded_prompt`)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from assemblers.assembly import (
     Assembly,
@@ -12,17 +12,14 @@ from assemblers.assembly import (
     Rendered,
     RenderedPart,
     SectionReport,
+    Span,
 )
-from assemblers.records import Degradation, PrefixRevision, Reason, SectionKind, Text, UserRef
+from assemblers.records import Degradation, PrefixRevision, Reason, SectionKind, UserRef
 from assemblers.tokens import Exactness
 from gateway.convert.enums import ROLE_TO, SECTION_TO, STATUS_TO
-from gateway.convert.identity_map import IdentityMap
-from gateway.convert.spans import SpanWriter
+from gateway.convert.origins import source_to
 from gateway.convert.types import content_to
 from muniment.v1 import prompt_pb2, types_pb2
-
-KEPT_PARTS = 4096
-"""Encoded parts of prefixes and facts that are kept: about 4 KiB each."""
 
 FORMAT_TO: Mapping[PromptFormat, types_pb2.PromptFormat.ValueType] = {
     f: types_pb2.PromptFormat.Value(f"PROMPT_FORMAT_{f}") for f in PromptFormat
@@ -35,84 +32,65 @@ REASON_TO: Mapping[Reason, prompt_pb2.Reason.ValueType] = {
     r: prompt_pb2.Reason.Value(f"REASON_{r}") for r in Reason
 }
 
-_LONG_LIVED = frozenset((SectionKind.PREFIX, SectionKind.FACTS))
+
+def prompt_to(assembly: Assembly, user: UserRef) -> prompt_pb2.Prompt:
+    """The message of an assembly's prompt; its facts and excerpts are named within `user`."""
+    prompt = assembly.prompt
+    message = prompt_pb2.Prompt(
+        messages=[_message_to(source, user) for source in prompt.messages],
+        rendered=rendered_to(prompt.rendered),
+        budget_report=budget_to(prompt.budget),
+        prefix_sha256=prompt.prefix_sha256,
+        prompt_sha256=prompt.prompt_sha256,
+    )
+    if prompt.prefix is not None:
+        message.tools.extend(tools_to(prompt.prefix, assembly))
+    _write_marks(message, prompt)
+    return message
 
 
-class PromptWriter:
-    """Writes prompts. Parts that the core keeps between calls are encoded once and merged as bytes."""
-
-    def __init__(self) -> None:
-        self._spans = SpanWriter()
-        self._parts: IdentityMap[Part, bytes] = IdentityMap(KEPT_PARTS)
-        self._tools: IdentityMap[PrefixRevision, bytes] = IdentityMap(KEPT_PARTS)
-
-    def write(self, assembly: Assembly, user: UserRef) -> prompt_pb2.Prompt:
-        """The message of an assembly's prompt."""
-        prompt = assembly.prompt
-        message = prompt_pb2.Prompt(
-            budget_report=budget_to(prompt.budget),
-            rendered=[_rendered_to(name, body) for name, body in prompt.rendered.items()],
-            prefix_sha256=prompt.prefix_sha256,
-            prompt_sha256=prompt.prompt_sha256,
-        )
-        self._write_tools(message, assembly)
-        for source in prompt.messages:
-            self._write_message(message.messages.add(), source, user)
-        _write_marks(message, prompt)
-        return message
-
-    def _write_message(self, target: prompt_pb2.Message, source: Message, user: UserRef) -> None:
-        target.role = ROLE_TO[source.role]
-        for part in source.parts:
-            if part.section in _LONG_LIVED:
-                encoded = self._parts.get(part, lambda p: self._part(p, user).SerializeToString())
-                target.parts.add().MergeFromString(encoded)
-            else:
-                self._write_part(target.parts.add(), part, user)
-
-    def _part(self, part: Part, user: UserRef) -> prompt_pb2.Part:
-        message = prompt_pb2.Part()
-        self._write_part(message, part, user)
-        return message
-
-    def _write_part(self, target: prompt_pb2.Part, part: Part, user: UserRef) -> None:
-        target.section = SECTION_TO[part.section]
-        target.token_count = part.tokens
-        if isinstance(part.content, Text):
-            target.content.text = part.content.text
-        else:
-            target.content.CopyFrom(content_to(part.content))
-        self._spans.write(target, part.spans, user)
-
-    def _write_tools(self, message: prompt_pb2.Prompt, assembly: Assembly) -> None:
-        prefix = assembly.prompt.prefix
-        if prefix is not None and prefix.tools:
-            message.MergeFromString(
-                self._tools.get(prefix, lambda p: _tools(p, assembly).SerializeToString())
-            )
+def _message_to(message: Message, user: UserRef) -> prompt_pb2.Message:
+    return prompt_pb2.Message(
+        role=ROLE_TO[message.role], parts=[_part_to(part, user) for part in message.parts]
+    )
 
 
-def _tools(prefix: PrefixRevision, assembly: Assembly) -> prompt_pb2.Prompt:
-    """A prompt of which only the tools are set. Their tokens are those of their candidates."""
+def _part_to(part: Part, user: UserRef) -> prompt_pb2.Part:
+    return prompt_pb2.Part(
+        section=SECTION_TO[part.section],
+        content=content_to(part.content),
+        spans=[_span_to(span, user) for span in part.spans],
+        token_count=part.tokens,
+    )
+
+
+def _span_to(span: Span, user: UserRef) -> types_pb2.Span:
+    return types_pb2.Span(
+        offset=span.offset, length=span.length, item_id=span.item_id, source=source_to(span.source, user)
+    )
+
+
+def tools_to(prefix: PrefixRevision, assembly: Assembly) -> list[prompt_pb2.PromptTool]:
+    """The messages of the prefix's tools. Their tokens are those of their candidates."""
+    if not prefix.tools:
+        return []
     block = next(b for b in assembly.blocks if b.section is SectionKind.PREFIX)
     tokens = dict(zip([str(ref) for ref in block.refs], block.tokens.tolist(), strict=True))
-    return prompt_pb2.Prompt(
-        tools=[
-            prompt_pb2.PromptTool(
-                name=tool.name,
-                definition_json=tool.definition_json.encode(),
-                spans=[
-                    types_pb2.Span(
-                        length=len(tool.definition_json.encode()),
-                        item_id=f"tool/{tool.name}",
-                        source=types_pb2.SourceRef(prefix_revision=prefix.name),
-                    )
-                ],
-                token_count=tokens[f"{block.item_prefix}tool/{tool.name}"],
-            )
-            for tool in prefix.tools
-        ]
-    )
+    return [
+        prompt_pb2.PromptTool(
+            name=tool.name,
+            definition_json=tool.definition_json.encode(),
+            spans=[
+                types_pb2.Span(
+                    length=len(tool.definition_json.encode()),
+                    item_id=f"tool/{tool.name}",
+                    source=types_pb2.SourceRef(prefix_revision=prefix.name),
+                )
+            ],
+            token_count=tokens[f"{block.item_prefix}tool/{tool.name}"],
+        )
+        for tool in prefix.tools
+    ]
 
 
 def _write_marks(message: prompt_pb2.Prompt, prompt: Prompt) -> None:
@@ -135,11 +113,12 @@ def budget_to(budget: BudgetReport) -> prompt_pb2.BudgetReport:
         exactness=EXACTNESS_TO[budget.exactness],
         tokenizer=budget.tokenizer,
         factor_permille=budget.factor_permille,
-        sections=[_section_to(line) for line in budget.sections],
+        sections=[section_to(line) for line in budget.sections],
     )
 
 
-def _section_to(line: SectionReport) -> prompt_pb2.SectionReport:
+def section_to(line: SectionReport) -> prompt_pb2.SectionReport:
+    """A section's line of the report."""
     return prompt_pb2.SectionReport(
         section=SECTION_TO[line.section],
         status=STATUS_TO[line.status],
@@ -152,6 +131,11 @@ def _section_to(line: SectionReport) -> prompt_pb2.SectionReport:
     )
 
 
+def degradations_to(items: Iterable[Degradation]) -> list[prompt_pb2.Degradation]:
+    """The messages of degradations."""
+    return [degradation_to(item) for item in items]
+
+
 def degradation_to(item: Degradation) -> prompt_pb2.Degradation:
     """A degradation."""
     return prompt_pb2.Degradation(
@@ -162,10 +146,17 @@ def degradation_to(item: Degradation) -> prompt_pb2.Degradation:
     )
 
 
-def _rendered_to(name: PromptFormat, rendered: Rendered) -> prompt_pb2.RenderedPrompt:
-    return prompt_pb2.RenderedPrompt(
-        format=FORMAT_TO[name], body=rendered.body, parts=[_place_to(place) for place in rendered.parts]
-    )
+def rendered_to(rendered: Mapping[PromptFormat, Rendered]) -> list[prompt_pb2.RenderedPrompt]:
+    """The messages of renderings, in the order asked for."""
+    return [
+        prompt_pb2.RenderedPrompt(
+            format=FORMAT_TO[name],
+            body=made.body,
+            parts=[_place_to(place) for place in made.parts],
+            notes=made.notes,
+        )
+        for name, made in rendered.items()
+    ]
 
 
 def _place_to(place: RenderedPart) -> prompt_pb2.RenderedPart:

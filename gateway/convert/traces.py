@@ -11,7 +11,7 @@ from assemblers.trace.findings import Absence, Finding
 from assemblers.trace.record import Timing, TraceContent, TraceRecord, Versions
 from gateway.convert.enums import SECTION_TO
 from gateway.convert.instants import instant_to, optional_to
-from gateway.convert.prompt import FORMAT_TO, REASON_TO, PromptWriter, budget_to, degradation_to
+from gateway.convert.prompt import FORMAT_TO, REASON_TO, budget_to, degradation_to, prompt_to
 from gateway.convert.trace_sources import Sources
 from gateway.convert.types import session_to
 from gateway.names import trace_name
@@ -143,11 +143,11 @@ def appearance_to(item: ItemAppearance) -> trace_pb2.Appearance:
     )
 
 
-def replayed_to(replayed: Replayed, prompts: PromptWriter) -> trace_pb2.ReplayTraceResponse:
+def replayed_to(replayed: Replayed) -> trace_pb2.ReplayTraceResponse:
     """A prompt made again, beside what was recorded of it."""
     comparison = replayed.comparison
     return trace_pb2.ReplayTraceResponse(
-        prompt=prompts.write(replayed.assembly, replayed.trace.user),
+        prompt=prompt_to(replayed.assembly, replayed.trace.user),
         identical=comparison.identical,
         recorded_sha256=comparison.recorded_sha256,
         replayed_sha256=comparison.replayed_sha256,

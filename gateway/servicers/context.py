@@ -1,14 +1,13 @@
 """ContextService: assemble, explain, count, report."""
 
-from assemblers.records import UserRef
+from gateway.convert.answers import AnswerEncoder, answer_to
 from gateway.convert.context import model_of, request_of
-from gateway.convert.prompt import EXACTNESS_TO, PromptWriter, degradation_to
+from gateway.convert.prompt import EXACTNESS_TO
 from gateway.convert.traces import shown_to
-from gateway.convert.types import slots_to
 from gateway.errors import InvalidArgument
-from gateway.names import parse_trace_name, trace_name
+from gateway.names import parse_trace_name
 from gateway.server.call import Call
-from gateway.usecases.assemble_context import Answer, ContextAssembler
+from gateway.usecases.assemble_context import ContextAssembler
 from gateway.usecases.models import TokenCounts
 from gateway.usecases.opened_trace import open_captured
 from gateway.usecases.runtime import Runtime
@@ -31,16 +30,16 @@ class ContextServicer:
     ) -> None:
         self._assembler, self._counts, self._reports = assembler, counts, reports
         self._lookups, self._runtime = lookups, runtime
-        self._prompts = PromptWriter()
+        self._answers = AnswerEncoder()
 
     async def AssembleContext(
         self, request: context_pb2.AssembleContextRequest, call: Call
-    ) -> context_pb2.AssembleContextResponse:
+    ) -> context_pb2.AssembleContextResponse | bytes:
         """A prompt for a turn, with its trace made durable before it leaves."""
         asked = request_of(request, call.now, self._runtime.new_id)
         if request.validate_only:
-            return self._answer(await self._assembler.explain(asked, call.now, call.deadline), traced=False)
-        return self._answer(await self._assembler.assemble(asked, call.now, call.deadline), traced=True)
+            return answer_to(await self._assembler.explain(asked, call.now, call.deadline))
+        return self._answers.encode(await self._assembler.assemble(asked, call.now, call.deadline))
 
     async def ExplainContext(
         self, request: context_pb2.ExplainContextRequest, call: Call
@@ -51,7 +50,7 @@ class ContextServicer:
             answer = await self._assembler.explain(asked, call.now, call.deadline)
         except InvalidArgument as error:
             raise error.under("request") from None
-        plain = self._answer(answer, traced=False)
+        plain = answer_to(answer)
         assert answer.captured is not None, "explaining captures"
         trace = open_captured(answer.captured, answer.session)
         shown = ShownTrace(trace, await self._lookups.observed(trace))
@@ -86,17 +85,6 @@ class ContextServicer:
             name.tenant_id, name.trace_id, billed, call.now, call.receipt(_usage)
         )
         return _usage(answer)
-
-    def _answer(self, answer: Answer, *, traced: bool) -> context_pb2.AssembleContextResponse:
-        assembly, session = answer.assembly, answer.session
-        return context_pb2.AssembleContextResponse(
-            prompt=self._prompts.write(assembly, UserRef(session.tenant_id, session.user_id)),
-            policy_revision=answer.policy,
-            trace=trace_name(session.tenant_id, answer.trace_id) if traced else "",
-            slots=slots_to(assembly.slots),
-            degradations=[degradation_to(item) for item in assembly.degradations],
-            warnings=assembly.warnings,
-        )
 
 
 def _usage(answer: UsageAnswer) -> context_pb2.ReportUsageResponse:

@@ -1,7 +1,6 @@
 """TraceService: show, list, why, why not, where else, replay."""
 
 from gateway.convert.context import formats_of
-from gateway.convert.prompt import PromptWriter
 from gateway.convert.trace_requests import missed_of, selector_of
 from gateway.convert.traces import absences_to, appearance_to, explanation_to, replayed_to, shown_to, trace_to
 from gateway.convert.types import user_of
@@ -18,7 +17,6 @@ class TraceServicer:
 
     def __init__(self, reader: TraceReader, replayer: Replayer) -> None:
         self._reader, self._replayer = reader, replayer
-        self._prompts = PromptWriter()
 
     async def GetTrace(self, request: trace_pb2.GetTraceRequest, call: Call) -> trace_pb2.GetTraceResponse:
         """A trace with its candidates."""
@@ -72,4 +70,4 @@ class TraceServicer:
         """The prompt again."""
         name = parse_trace_name("name", request.name)
         replayed = await self._replayer.replay(name.tenant_id, name.trace_id, formats_of(request.formats))
-        return replayed_to(replayed, self._prompts)
+        return replayed_to(replayed)

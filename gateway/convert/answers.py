@@ -1,0 +1,71 @@
+"""The answer of AssembleContext: as a message, and as the same in bytes for the hot path."""
+
+from assemblers.assembly import Assembly
+from assemblers.records import RecentQuestion, SessionRef, Slots, UserRef
+from gateway.convert import wire
+from gateway.convert.encoded_prompt import PromptEncoder
+from gateway.convert.prompt import degradations_to, prompt_to
+from gateway.convert.types import slots_to
+from gateway.names import trace_name
+from gateway.usecases.assemble_context import Answer
+from muniment.v1 import context_pb2, types_pb2
+
+_PROMPT, _POLICY, _TRACE, _SLOTS = (
+    wire.key(context_pb2.AssembleContextResponse, field)
+    for field in ("prompt", "policy_revision", "trace", "slots")
+)
+_QUESTIONS = wire.key(types_pb2.Slots, "recent_questions")
+_TURN_ID, _TEXT = (wire.key(types_pb2.RecentQuestion, field) for field in ("turn_id", "text"))
+
+
+def answer_to(answer: Answer) -> context_pb2.AssembleContextResponse:
+    """The message of an answer without its trace."""
+    assembly = answer.assembly
+    return context_pb2.AssembleContextResponse(
+        prompt=prompt_to(assembly, _user(answer.session)),
+        policy_revision=answer.policy,
+        slots=slots_to(assembly.slots),
+        degradations=degradations_to(assembly.degradations),
+        warnings=assembly.warnings,
+    )
+
+
+class AnswerEncoder:
+    """Encodes answers with their traces. One instance serves all users."""
+
+    def __init__(self) -> None:
+        self._prompts = PromptEncoder()
+
+    def encode(self, answer: Answer) -> bytes:
+        """The encoded `AssembleContextResponse`."""
+        session, assembly = answer.session, answer.assembly
+        return b"".join(
+            (
+                wire.delimited(_PROMPT, self._prompts.encode(assembly, _user(session))),
+                wire.text(_POLICY, answer.policy),
+                wire.text(_TRACE, trace_name(session.tenant_id, answer.trace_id)),
+                wire.delimited(_SLOTS, _slots(assembly.slots)),
+                _words(assembly) if assembly.degradations or assembly.warnings else b"",
+            )
+        )
+
+
+def _user(session: SessionRef) -> UserRef:
+    return UserRef(session.tenant_id, session.user_id)
+
+
+def _slots(slots: Slots) -> bytes:
+    """Questions come with every answer, the others seldom change and are seldom there at all."""
+    if slots.focus is not None or slots.filters or slots.answer_format:
+        return slots_to(slots).SerializeToString()
+    return b"".join(map(_question, slots.recent_questions))
+
+
+def _question(question: RecentQuestion) -> bytes:
+    return wire.delimited(_QUESTIONS, wire.text(_TURN_ID, question.turn_id) + wire.text(_TEXT, question.text))
+
+
+def _words(assembly: Assembly) -> bytes:
+    return context_pb2.AssembleContextResponse(
+        degradations=degradations_to(assembly.degradations), warnings=assembly.warnings
+    ).SerializeToString()
