@@ -10,8 +10,9 @@ from storage.errors import DataFolderInUse, StorageUnavailable
 
 DATABASE_NAME: Final = "muniment.db"
 
-# A WAL of many megabytes slows every read; SQLite truncates it to this many bytes when it starts over.
-_WAL_BYTES: Final = 16 * 2**20
+WAL_BYTES: Final = 32 * 2**20
+"""What the log's file is cut to when it starts over after a large write. It stays well below that otherwise, since
+cutting it means that it has to grow again (see `checkpoints`)."""
 _BUSY_MILLISECONDS: Final = 2_000
 _CACHED_STATEMENTS: Final = 512
 
@@ -47,7 +48,7 @@ def connect_writer(path: Path) -> sqlite3.Connection:
     connection.execute("PRAGMA foreign_keys = ON")
     # Deleted content is overwritten with zeros in the file; the checkpoint does the rest (see `writer`).
     connection.execute("PRAGMA secure_delete = ON")
-    connection.execute(f"PRAGMA journal_size_limit = {_WAL_BYTES}")
+    connection.execute(f"PRAGMA journal_size_limit = {WAL_BYTES}")
     # Checkpoints are made beside the writes, not inside of one of them (see `checkpoints`).
     connection.execute("PRAGMA wal_autocheckpoint = 0")
     return connection

@@ -91,7 +91,7 @@ class Writer:
         self._loop = asyncio.get_running_loop()
         self._scheduled = self._closed = False
         self._commit_seconds = 0.0
-        self._on_commit: Callable[[], None] = lambda: None
+        self._on_commit: Callable[[int], None] = lambda _: None
         self._idle = asyncio.Event()
         self._idle.set()
 
@@ -100,8 +100,8 @@ class Writer:
         """How many writes wait for a transaction."""
         return len(self._waiting)
 
-    def on_commit(self, told: Callable[[], None]) -> None:
-        """Have something told, in the loop, after each batch."""
+    def on_commit(self, told: Callable[[int], None]) -> None:
+        """Have something told, in the loop, after each batch, of how many writes it was."""
         self._on_commit = told
 
     async def write(
@@ -165,7 +165,7 @@ class Writer:
         for item in batch:
             item.settle()
         self._scheduled = False
-        self._on_commit()
+        self._on_commit(len(batch))
         if self._waiting:
             self._schedule()
         else:
