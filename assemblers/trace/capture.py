@@ -12,6 +12,7 @@ from assemblers.records import Material, SessionRef, Slots
 from assemblers.tokens import ModelTokens
 from assemblers.trace.codec import encode_record
 from assemblers.trace.commitments import (
+    Commitments,
     commitment,
     evidence,
     session_pseudonym,
@@ -45,14 +46,14 @@ class TraceIdentity:
 
 @dataclass(frozen=True, slots=True)
 class TracedInputs:
-    """What an assembly was given beside its conditions. `facts` and `excerpts` are commitments by number, of
-    every candidate at least; a caller keeps them with what it prepares once for many calls."""
+    """What an assembly was given beside its conditions. `facts` and `excerpts` are those of every candidate
+    at least; a caller keeps them with what it prepares once for many calls."""
 
     turn: TurnInput
     material: tuple[Material, ...]
     slots: Slots
-    facts: Mapping[int, bytes]
-    excerpts: Mapping[int, bytes]
+    facts: Commitments
+    excerpts: Commitments
     asked: Asked
 
 

@@ -8,9 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b, sha256
+from typing import Final
 
-from assemblers.assembly import CandidateBlock, SourceKind
+import numpy as np
+import numpy.typing as npt
+
+from assemblers.assembly import CandidateBlock, Int32s, SourceKind
 from assemblers.trace.record import SALT_BYTES
+
+DIGEST_BYTES: Final = 32
+
+_BEYOND: Final = 1 << 40
+"""Stands behind the last number, and is none."""
 
 
 def commitment(salt: bytes, content: bytes) -> bytes:
@@ -41,23 +50,72 @@ def _keyed(pseudonym: str, kind: bytes, value: str) -> str:
     return blake2b(value.encode(), key=pseudonym.encode(), person=kind, digest_size=16).hexdigest()
 
 
+class Commitments:
+    """Commitments of 32 bytes by number, of one user's facts or excerpts.
+
+    Made once for many traces: it is asked for hundreds of numbers at once, so it answers without a loop.
+    """
+
+    __slots__ = ("_first", "_numbers", "_rows", "_whole")
+
+    def __init__(self, by_number: Mapping[int, bytes]) -> None:
+        """Raises `ValueError` for a commitment of another size."""
+        numbers = sorted(by_number)
+        wrong = next((number for number in numbers if len(by_number[number]) != DIGEST_BYTES), None)
+        if wrong is not None:
+            raise ValueError(f"the commitment of {wrong} has not {DIGEST_BYTES} bytes")
+        self._numbers = np.array([*numbers, _BEYOND], np.int64)
+        self._rows = np.frombuffer(b"".join([by_number[number] for number in numbers]), f"V{DIGEST_BYTES}")
+        # Numbers are given in order and only erasure leaves gaps, so mostly a number tells its own row.
+        consecutive = bool(numbers) and numbers[-1] - numbers[0] == len(numbers) - 1
+        self._first = np.int32(numbers[0]) if consecutive else None
+        self._whole: tuple[Int32s, bytes] | None = None
+
+    def of(self, numbers: Int32s) -> bytes:
+        """The commitments of the numbers, in their order. Raises `KeyError` with one that has none.
+
+        An answer about as many as there are is kept by the identity of the array, as the same facts are asked
+        for call after call: what is passed must not be written to afterwards.
+        """
+        whole = self._whole
+        if whole is not None and whole[0] is numbers:
+            return whole[1]
+        found = self._rows[self._places(numbers)].tobytes()
+        if len(numbers) == len(self._rows):
+            self._whole = numbers, found
+        return found
+
+    def _places(self, numbers: Int32s) -> npt.NDArray[np.int64] | npt.NDArray[np.uint32]:
+        if self._first is not None:
+            # What lies below the first wraps to far beyond the last: one comparison finds both.
+            places = (numbers - self._first).view(np.uint32)
+            if int(places.max(initial=0)) < len(self._rows):
+                return places
+        return self._sought(numbers)
+
+    def _sought(self, numbers: Int32s) -> npt.NDArray[np.int64]:
+        places = self._numbers[:-1].searchsorted(numbers)
+        missing = self._numbers[places] != numbers
+        if missing.any():
+            raise KeyError(int(numbers[missing][0]))
+        return places
+
+
 def evidence_digest(commitments: Iterable[bytes]) -> bytes:
-    """SHA-256 over commitments of 32 bytes each, in order."""
+    """SHA-256 over commitments of 32 bytes each, in order; several may stand in one."""
     return sha256(b"".join(commitments)).digest()
 
 
-def evidence(
-    blocks: Sequence[CandidateBlock], facts: Mapping[int, bytes], excerpts: Mapping[int, bytes]
-) -> bytes:
+def evidence(blocks: Sequence[CandidateBlock], facts: Commitments, excerpts: Commitments) -> bytes:
     """The digest over the commitments of the candidates among facts and excerpts, by their numbers, in byte
     order.
 
     Raises `KeyError` with the number of a candidate that has no commitment here.
     """
-    found: list[bytes] = []
-    for block in blocks:
-        if isinstance(block.refs, tuple):
-            continue
-        commitments = facts if block.source_kind is SourceKind.FACT else excerpts
-        found.extend(map(commitments.__getitem__, block.refs.tolist()))
-    return evidence_digest(found)
+    return evidence_digest(
+        [
+            (facts if block.source_kind is SourceKind.FACT else excerpts).of(block.refs)
+            for block in blocks
+            if not isinstance(block.refs, tuple)
+        ]
+    )

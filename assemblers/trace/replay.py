@@ -38,7 +38,7 @@ from assemblers.sections.facts import PreparedFacts, prepare_facts
 from assemblers.sections.history import HistoryInput
 from assemblers.tokens import ModelTokens, TokenCounter
 from assemblers.trace.candidates import find_block, item_ids, numbers, with_refs
-from assemblers.trace.commitments import commitment, evidence
+from assemblers.trace.commitments import Commitments, commitment, evidence
 from assemblers.trace.errors import ContentErased, UnknownRenderer, WrongSurroundings
 from assemblers.trace.record import RENDERER_VERSION, TraceContent, TraceRecord
 
@@ -119,11 +119,11 @@ def content_matches(record: TraceRecord, content: TraceContent, content_bytes: b
 def evidence_matches(record: TraceRecord, given: Surroundings) -> bool:
     """Whether the facts and excerpts are still those that the chained record commits to; deleted ones keep
     their commitments, and one that is missing altogether does not match."""
-    facts = {number: fact.commitment for number, fact in given.facts.items()}
-    excerpts = {number: excerpt.commitment for number, excerpt in given.excerpts.items()}
     try:
+        facts = Commitments({number: fact.commitment for number, fact in given.facts.items()})
+        excerpts = Commitments({number: excerpt.commitment for number, excerpt in given.excerpts.items()})
         return hmac.compare_digest(record.seals.evidence, evidence(record.blocks, facts, excerpts))
-    except KeyError:
+    except (KeyError, ValueError):
         return False
 
 

@@ -14,6 +14,7 @@ from assemblers.sections.facts import PreparedFacts
 from assemblers.sections.history import HistoryInput
 from assemblers.slots import after_question, after_tool_results
 from assemblers.trace.capture import CapturedTrace, TracedInputs, TraceIdentity, capture, versions_of
+from assemblers.trace.commitments import Commitments
 from assemblers.trace.record import Asked, Timing
 from gateway import telemetry
 from gateway.deadline import Deadline
@@ -36,7 +37,7 @@ MOST_BREAKPOINTS = 4
 
 VERSIONS = versions_of(ENGINE_VERSION, LIBRARY_VERSIONS)
 
-NO_COMMITMENTS: dict[int, bytes] = {}
+NO_COMMITMENTS = Commitments({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +63,9 @@ class _Work:
     slots: Slots
     gathered: Gathered
     facts: PreparedFacts | None
-    fact_commitments: dict[int, bytes]
+    fact_commitments: Commitments
     history: HistoryInput | None
-    excerpt_commitments: dict[int, bytes]
+    excerpt_commitments: Commitments
 
 
 class ContextAssembler:

@@ -10,6 +10,7 @@ from assemblers.sections.archive import PreparedArchive, prepare_archive
 from assemblers.sections.facts import PreparedFacts, prepare_facts
 from assemblers.sections.history import HistoryInput
 from assemblers.tokens import ModelTokens
+from assemblers.trace.commitments import Commitments
 from gateway.usecases.lru import LruMap
 from storage.ports import ArchiveSnapshot, FactSnapshot
 
@@ -23,7 +24,7 @@ class ShownFacts:
 
     epoch: int
     prepared: PreparedFacts
-    commitments: dict[int, bytes]
+    commitments: Commitments
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,7 @@ class ShownArchive:
 
     epoch: int
     prepared: PreparedArchive
-    commitments: dict[int, bytes]
+    commitments: Commitments
     end_no: int
 
 
@@ -57,7 +58,9 @@ class Preparations:
         found = self._facts.get(key)
         if found is None or found.epoch != snapshot.epoch or not found.prepared.covers(now):
             prepared = prepare_facts(policy, snapshot.facts, now, zone, tokens)
-            found = ShownFacts(snapshot.epoch, prepared, {f.no: f.commitment for f in snapshot.facts})
+            found = ShownFacts(
+                snapshot.epoch, prepared, Commitments({f.no: f.commitment for f in snapshot.facts})
+            )
             self._facts.put(key, found)
         return found
 
@@ -70,7 +73,7 @@ class Preparations:
             found = ShownArchive(
                 snapshot.epoch,
                 prepare_archive(excerpts, tokens.counter),
-                {e.no: e.commitment for e in excerpts},
+                Commitments({e.no: e.commitment for e in excerpts}),
                 max((e.no for e in excerpts), default=0) + 1,
             )
             self._archives.put(key, found)
@@ -85,7 +88,7 @@ class Preparations:
         slots: Slots,
         session_id: str,
         tokens: ModelTokens,
-    ) -> tuple[HistoryInput, dict[int, bytes]]:
+    ) -> tuple[HistoryInput, Commitments]:
         """The archive ranked for the question. Only for a policy with a HISTORY section."""
         archive = self.archive(user, snapshot, tokens)
         settings = policy.settings(HistorySection) or HistorySection()

@@ -56,6 +56,7 @@ from assemblers.sections.facts import prepare_facts
 from assemblers.sections.history import HistoryInput
 from assemblers.tokens import NEUTRAL, Exactness, Frame, ModelTokens
 from assemblers.trace.capture import CapturedTrace, TracedInputs, TraceIdentity, capture, versions_of
+from assemblers.trace.commitments import Commitments
 from assemblers.trace.record import Asked, Timing
 from assemblers.trace.replay import Surroundings
 
@@ -234,8 +235,8 @@ def play(
     archived = tuple(e for e in EXCERPTS if e.no < end_no)
     history = _history(revision, archived, terms, kept, end_no, current)
     assembly = assemble(conditions, turn, PREFIX, prepared, history, MATERIAL, SLOTS, degradations)
-    known_facts = {f.no: f.commitment for f in facts or ()}
-    known_excerpts = {e.no: e.commitment for e in archived}
+    known_facts = Commitments({f.no: f.commitment for f in facts or ()})
+    known_excerpts = Commitments({e.no: e.commitment for e in archived})
     asked = Asked(policy="support", labels=(("k", "v"),))
     inputs = TracedInputs(turn, MATERIAL, SLOTS, known_facts, known_excerpts, asked)
     identity = TraceIdentity("11" * 16, replace(SESSION, session_id=current), PSEUDONYM, SALT)

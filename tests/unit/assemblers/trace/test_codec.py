@@ -92,9 +92,8 @@ def _assert_same_columns(read: CandidateBlock, written: CandidateBlock) -> None:
 
 def test_textual_refs_query_terms_and_notes_are_not_in_the_bytes():
     secret = "canary-4711"
-    budget = replace(
-        record().budget, sections=(SectionReport(SectionKind.FACTS, SectionStatus.OK, 0, 0, 0, 0, 0, secret),)
-    )
+    noted = SectionReport(SectionKind.FACTS, SectionStatus.OK, 0, 0, 0, 0, 0, secret)
+    budget = BudgetReport(8000, 7000, Exactness.ESTIMATE, "o200k_base", 1000, (noted,))
     data = encode_record(
         record(
             block(2, numbered=False, refs=(f"slot/{secret}", "slot/b")),
