@@ -1,8 +1,9 @@
 """Fetches what an assembly needs, each store within its share of the deadline; what is late becomes a degradation."""
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 from assemblers.policy.model import Policy
@@ -54,24 +55,27 @@ class Gatherer:
         missing: list[Degradation] = []
         load_facts = wants_facts and facts is None
         load_archive = wants_history and archive is None
+        # Functions and not coroutines: a call that is cancelled before they begin would leave those unawaited.
+        facts_of, archive_of = partial(self._facts.load, user), partial(self._archives.load, user)
         loaded_facts, loaded_archive = await asyncio.gather(
-            _within(self._facts.load(user) if load_facts else None, SectionKind.FACTS, deadline, missing),
-            _within(
-                self._archives.load(user) if load_archive else None, SectionKind.HISTORY, deadline, missing
-            ),
+            _within(facts_of if load_facts else None, SectionKind.FACTS, deadline, missing),
+            _within(archive_of if load_archive else None, SectionKind.HISTORY, deadline, missing),
         )
         missing.sort(key=lambda d: d.section.value)
         return Gathered(facts or loaded_facts, archive or loaded_archive, tuple(missing))
 
 
 async def _within(
-    load: Awaitable[T] | None, section: SectionKind, deadline: Deadline, missing: list[Degradation]
+    load: Callable[[], Awaitable[T]] | None,
+    section: SectionKind,
+    deadline: Deadline,
+    missing: list[Degradation],
 ) -> T | None:
     if load is None:
         return None
     try:
         async with asyncio.timeout(deadline.remaining()):
-            return await load
+            return await load()
     except TimeoutError:
         missing.append(
             _degradation(section, Reason.LATE, "the store did not answer within its share of the deadline")

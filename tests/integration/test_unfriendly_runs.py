@@ -182,3 +182,49 @@ def test_what_a_killed_server_acknowledged_is_there_and_replays_identically(tmp_
             assert replay.recorded_sha256 == digest
             found = client.call(client.facts.GetFact, fact_pb2.GetFactRequest(name=fact_name)).fact
             assert found.text == "moves house"
+
+
+async def test_s1_a_storm_of_cancelled_calls_hands_nobody_anothers_answer(ada: Person):
+    people = [Person(ada.gateway, f"user{n}") for n in range(10)]
+    for person in people:
+        await person.state("note", f"belongs to {person.user_id}.")
+    asked = [
+        (person, person.request(f"{person.user_id} asks {n}?", turn_id=f"t{n}").SerializeToString())
+        for n in range(20)
+        for person in people
+    ]
+    calls = [asyncio.ensure_future(ada.gateway.raw("AssembleContext", body)) for _, body in asked]
+    for place, call in enumerate(calls):
+        if place % 3 == 0:
+            await asyncio.sleep(0)
+            call.cancel()
+    answers = await asyncio.gather(*calls, return_exceptions=True)
+    told = [
+        (person, answer)
+        for (person, _), answer in zip(asked, answers, strict=True)
+        if isinstance(answer, bytes)
+    ]
+    assert 0 < len(told) < len(asked)
+    again = [(person, await ada.gateway.raw("AssembleContext", body)) for person, body in asked]
+    for person, answer in (*told, *again):
+        text = str(parsed(answer))
+        assert [p.user_id for p in people if f"belongs to {p.user_id}." in text] == [person.user_id]
+        assert [p.user_id for p in people if f"{p.user_id} asks" in text] == [person.user_id]
+
+
+async def test_reads_and_writes_at_once_answer_in_time(ada: Person):
+    """SQLite as people report it: no "database is locked", whoever reads and writes."""
+    people = [Person(ada.gateway, f"user{n}") for n in range(8)]
+    async with asyncio.timeout(30):
+        for round_ in range(5):
+            await asyncio.gather(
+                *(
+                    p.remember(f"s{round_}", *(f"entry {n} of {p.user_id}" for n in range(50)))
+                    for p in people
+                ),
+                *(p.state("note", f"round {round_}") for p in people),
+                *(p.ask(f"What about entry {round_}?") for p in people),
+                *(p.record(called(f"a{round_}", f"c{round_}")) for p in people),
+            )
+    for person in people:
+        assert "round 4" in facts(await person.ask("What holds?"))
