@@ -79,7 +79,7 @@ def _compile(descriptor: Descriptor, known: dict[str, _Plan]) -> _Plan:
     """The plan of a type. `known` holds the plans being made, for types that contain themselves."""
     plan = known[descriptor.full_name] = _Plan()
     for member in descriptor.fields:
-        check = _check_for(member)
+        check = check_for(member)
         if check is not None:
             (plan.present if member.message_type is not None else plan.checks).append((member.name, check))
         elif member.message_type is not None and not member.message_type.GetOptions().map_entry:
@@ -89,7 +89,7 @@ def _compile(descriptor: Descriptor, known: dict[str, _Plan]) -> _Plan:
     return plan
 
 
-def _check_for(member: FieldDescriptor) -> Check | None:
+def check_for(member: FieldDescriptor) -> Check | None:
     """What a field's name or type asks for beyond its annotations: says what is wrong, None where nothing is."""
     if member.is_repeated:
         return None

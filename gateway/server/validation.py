@@ -6,9 +6,10 @@ from google.protobuf.internal import api_implementation
 from google.protobuf.message import DecodeError, Message
 
 from gateway.errors import InvalidArgument, MalformedRequest
+from gateway.remedies import field_violation
 from gateway.server.call import Call, Handler, Method
 from gateway.server.content_rules import content_violations, holds_nul
-from gateway.remedies import field_violation
+from gateway.server.plain_requests import plain
 
 
 class UnsafeProtobufError(RuntimeError):
@@ -32,6 +33,7 @@ _validator = protovalidate.Validator()
 def validation(method: Method, following: Handler) -> Handler:
     """Decode and check, then go on."""
     decode, descriptor = method.request_class.FromString, method.descriptor
+    is_plain = plain(descriptor, _validator)
 
     async def validate(call: Call) -> bytes:
         try:
@@ -41,7 +43,8 @@ def validation(method: Method, following: Handler) -> Handler:
         # A string with NUL has a zero byte in its encoding, so most requests are cleared by one scan of the bytes.
         if b"\x00" in call.body and holds_nul(request):
             raise MalformedRequest
-        check(descriptor, request)
+        if not is_plain(request):
+            check(descriptor, request)
         call.request = request
         return await following(call)
 
