@@ -422,7 +422,7 @@ class TraceStore(Protocol):
         ...
 
     async def append(self, draft: TraceDraft) -> Seal:
-        """Append trace, turn and the turn's idempotency record in one durable step, shared with concurrent appends.
+        """Append trace and turn in one durable step, shared with concurrent appends; the turn counts as answered.
         A turn that was answered in between raises `AlreadyExists("turn_id")`."""
         ...
 

@@ -180,7 +180,13 @@ turns = sa.Table(
     _column("content", BYTES),
     sa.PrimaryKeyConstraint("tenant_id", "user_id", "session_id", "turn_no"),
     sa.UniqueConstraint("tenant_id", "user_id", "session_id", "turn_id"),
-    sa.Index("ix_turns_expire_time", "expire_time"),
+    # Turns that stay until their session ends are not in it: a commit writes each index that it touches as a page.
+    sa.Index(
+        "ix_turns_expire_time",
+        "expire_time",
+        sqlite_where=sa.text("expire_time IS NOT NULL"),
+        postgresql_where=sa.text("expire_time IS NOT NULL"),
+    ),
     sqlite_with_rowid=False,
 )
 
@@ -231,7 +237,8 @@ prefix_revisions = sa.Table(
     sa.UniqueConstraint("tenant_id", "prefix_id", "no"),
 )
 
-# The chain covers `record` only. `content` and the plain ids of the user lie beside it and can be erased.
+# The chain covers `record` only. `content`, the plain ids of the user and the hash of the request, by which a repeat is
+# known for a day, lie beside it and can be erased.
 traces = sa.Table(
     "traces",
     metadata,
@@ -243,6 +250,7 @@ traces = sa.Table(
     _column("turn_id", ID),
     _column("policy", ID),
     _column("create_time", TIME),
+    sa.Column("body_sha256", BYTES),
     _column("previous_hash", BYTES),
     _column("record_hash", BYTES),
     _column("record", BYTES),
@@ -250,20 +258,7 @@ traces = sa.Table(
     sa.PrimaryKeyConstraint("tenant_id", "sequence"),
     sa.UniqueConstraint("tenant_id", "trace_id"),
     sa.Index("ix_traces_session", "tenant_id", "user_id", "session_id", "sequence"),
-)
-
-answered_turns = sa.Table(
-    "answered_turns",
-    metadata,
-    *_owner(),
-    _column("session_id", ID),
-    _column("turn_id", ID),
-    _column("trace_id", ID),
-    _column("body_sha256", BYTES),
-    _column("expire_time", TIME),
-    sa.PrimaryKeyConstraint("tenant_id", "user_id", "session_id", "turn_id"),
-    sa.Index("ix_answered_turns_expire_time", "expire_time"),
-    sqlite_with_rowid=False,
+    sa.Index("ix_traces_turn", "tenant_id", "user_id", "session_id", "turn_id", "create_time"),
 )
 
 receipts = sa.Table(

@@ -11,7 +11,6 @@ _GRACE: Final = timedelta(hours=3) // timedelta(microseconds=1)
 
 _KEYS: Final = {
     "receipts": "tenant_id, method, request_id",
-    "answered_turns": "tenant_id, user_id, session_id, turn_id",
     "turns": "tenant_id, user_id, session_id, turn_no",
 }
 _STATEMENTS: Final = tuple(

@@ -19,14 +19,10 @@ ANSWER_KEPT: Final = timedelta(hours=24)
 """How long a turn that is sent again gets its first answer."""
 _ANSWER_KEPT_MICROS: Final = ANSWER_KEPT // timedelta(microseconds=1)
 
-_ANSWERED = """SELECT trace_id, body_sha256 FROM answered_turns
-    WHERE tenant_id = ? AND user_id = ? AND session_id = ? AND turn_id = ? AND expire_time > ?"""
-# An expired answer gives way; one that still counts leaves the statement without an effect.
-_ANSWER = """INSERT INTO answered_turns (tenant_id, user_id, session_id, turn_id, trace_id, body_sha256, expire_time)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-    ON CONFLICT (tenant_id, user_id, session_id, turn_id) DO UPDATE SET trace_id = excluded.trace_id,
-    body_sha256 = excluded.body_sha256, expire_time = excluded.expire_time WHERE answered_turns.expire_time <= ?8"""
-_INSERT = f"INSERT INTO traces (tenant_id, {COLUMNS}) VALUES ({', '.join('?' * 12)})"
+# At most one trace of a turn is younger than a day: `append` sees to it, within the transaction that adds one.
+_ANSWERED = """SELECT trace_id, body_sha256 FROM traces
+    WHERE tenant_id = ? AND user_id = ? AND session_id = ? AND turn_id = ? AND create_time > ?"""
+_INSERT = f"INSERT INTO traces (tenant_id, {COLUMNS}, body_sha256) VALUES ({', '.join('?' * 13)})"
 _HEAD = "SELECT sequence, record_hash FROM traces WHERE tenant_id = ? ORDER BY sequence DESC LIMIT 1"
 _GET = f"SELECT {COLUMNS} FROM traces WHERE tenant_id = ? AND trace_id = ?"
 _LATEST = f"""SELECT {COLUMNS} FROM traces WHERE tenant_id = ? AND user_id = ? AND session_id = ?
@@ -68,21 +64,17 @@ class SqliteTraces:
 
     def answered(self, session: SessionRef, turn_id: str, now: datetime) -> AnsweredTurn | None:
         """Whether the turn was answered."""
-        key = (session.tenant_id, session.user_id, session.session_id, turn_id, to_micros(now))
-        row = self._database.row(_ANSWERED, key)
+        row = self._database.row(_ANSWERED, _answered_key(session, turn_id, to_micros(now)))
         return None if row is None else AnsweredTurn(*row)
 
     async def append(self, draft: TraceDraft) -> Seal:
-        """Append trace, turn and the turn's idempotency record."""
+        """Append trace and turn."""
         return await self._database.write(lambda connection: self._append(connection, draft))
 
     def _append(self, connection: sqlite3.Connection, draft: TraceDraft) -> Seal:
         session, created = draft.session, to_micros(draft.create_time)
         self._retention.sweep(connection, created)
-        owner = (session.tenant_id, session.user_id, session.session_id)
-        expires = created + _ANSWER_KEPT_MICROS
-        answer = (*owner, draft.turn_id, draft.trace_id, draft.body_sha256, expires, created)
-        if not connection.execute(_ANSWER, answer).rowcount:
+        if connection.execute(_ANSWERED, _answered_key(session, draft.turn_id, created)).fetchone():
             raise AlreadyExists("turn_id")
         if draft.turn is not None:
             add_turn(connection, session, draft.turn, draft.create_time, draft.turn_expire_time)
@@ -140,4 +132,10 @@ def _columns(draft: TraceDraft, created: int, new: Seal) -> tuple[str | int | by
         new.record_hash,
         draft.record,
         draft.content,
+        draft.body_sha256,
     )
+
+
+def _answered_key(session: SessionRef, turn_id: str, now: int) -> tuple[str, str, str, str, int]:
+    since = now - _ANSWER_KEPT_MICROS
+    return session.tenant_id, session.user_id, session.session_id, turn_id, since

@@ -17,19 +17,6 @@ depends_on = None
 def upgrade() -> None:
     """To this revision."""
     op.create_table(
-        "answered_turns",
-        sa.Column("tenant_id", ID, nullable=False),
-        sa.Column("user_id", ID, nullable=False),
-        sa.Column("session_id", ID, nullable=False),
-        sa.Column("turn_id", ID, nullable=False),
-        sa.Column("trace_id", ID, nullable=False),
-        sa.Column("body_sha256", sa.LargeBinary(), nullable=False),
-        sa.Column("expire_time", sa.BigInteger(), nullable=False),
-        sa.PrimaryKeyConstraint("tenant_id", "user_id", "session_id", "turn_id", name="pk_answered_turns"),
-        sqlite_with_rowid=False,
-    )
-    op.create_index("ix_answered_turns_expire_time", "answered_turns", ["expire_time"], unique=False)
-    op.create_table(
         "archived_sessions",
         sa.Column("tenant_id", ID, nullable=False),
         sa.Column("user_id", ID, nullable=False),
@@ -202,6 +189,7 @@ def upgrade() -> None:
         sa.Column("turn_id", ID, nullable=False),
         sa.Column("policy", ID, nullable=False),
         sa.Column("create_time", sa.BigInteger(), nullable=False),
+        sa.Column("body_sha256", sa.LargeBinary(), nullable=True),
         sa.Column("previous_hash", sa.LargeBinary(), nullable=False),
         sa.Column("record_hash", sa.LargeBinary(), nullable=False),
         sa.Column("record", sa.LargeBinary(), nullable=False),
@@ -211,6 +199,12 @@ def upgrade() -> None:
     )
     op.create_index(
         "ix_traces_session", "traces", ["tenant_id", "user_id", "session_id", "sequence"], unique=False
+    )
+    op.create_index(
+        "ix_traces_turn",
+        "traces",
+        ["tenant_id", "user_id", "session_id", "turn_id", "create_time"],
+        unique=False,
     )
     op.create_table(
         "turns",
@@ -234,7 +228,14 @@ def upgrade() -> None:
         ),
         sqlite_with_rowid=False,
     )
-    op.create_index("ix_turns_expire_time", "turns", ["expire_time"], unique=False)
+    op.create_index(
+        "ix_turns_expire_time",
+        "turns",
+        ["expire_time"],
+        unique=False,
+        sqlite_where=sa.text("expire_time IS NOT NULL"),
+        postgresql_where=sa.text("expire_time IS NOT NULL"),
+    )
     op.create_table(
         "usage_reports",
         sa.Column("tenant_id", ID, nullable=False),
@@ -272,8 +273,14 @@ def downgrade() -> None:
     op.drop_table("users")
     op.drop_index("ux_usage_reports_key", table_name="usage_reports")
     op.drop_table("usage_reports")
-    op.drop_index("ix_turns_expire_time", table_name="turns")
+    op.drop_index(
+        "ix_turns_expire_time",
+        table_name="turns",
+        sqlite_where=sa.text("expire_time IS NOT NULL"),
+        postgresql_where=sa.text("expire_time IS NOT NULL"),
+    )
     op.drop_table("turns")
+    op.drop_index("ix_traces_turn", table_name="traces")
     op.drop_index("ix_traces_session", table_name="traces")
     op.drop_table("traces")
     op.drop_index("ix_receipts_user", table_name="receipts")
@@ -311,5 +318,3 @@ def downgrade() -> None:
     op.drop_table("facts")
     op.drop_table("excerpts")
     op.drop_table("archived_sessions")
-    op.drop_index("ix_answered_turns_expire_time", table_name="answered_turns")
-    op.drop_table("answered_turns")

@@ -11,7 +11,7 @@ import pytest
 import storage.sqlite
 from storage.conformance.samples import NOW, USER
 from storage.ports import FactSelector, TraceSelector
-from storage.sqlite import fact_rows, open_sqlite, trace_rows
+from storage.sqlite import fact_rows, open_sqlite, retention, trace_rows
 
 
 def statements() -> Iterator[tuple[str, str]]:
@@ -26,10 +26,13 @@ def statements() -> Iterator[tuple[str, str]]:
 
 
 def built() -> Iterator[tuple[str, str]]:
-    """The statements that selectors make, with nothing but the tenant and the user, and with all they can say."""
+    """The statements that selectors make, with nothing but the tenant and the user, and with all they can say; and
+    those that remove what has expired."""
     for selector in (FactSelector(), FactSelector(1, None, "k", "s", "w", NOW, NOW, include_retired=True)):
         where, _ = fact_rows.conditions(USER, selector)
         yield "facts", f"SELECT no FROM facts WHERE {where} AND no > ? ORDER BY no LIMIT ?"
+    for sweep in retention._STATEMENTS:
+        yield "retention", sweep
     for wanted in (TraceSelector(), TraceSelector("u", "s", "t", "p", NOW, NOW)):
         where, _ = trace_rows.conditions("acme", wanted)
         yield "traces", f"SELECT 1 FROM traces WHERE {where} AND sequence < ? ORDER BY sequence DESC LIMIT ?"
