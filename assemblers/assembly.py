@@ -122,8 +122,7 @@ class SectionReport(NamedTuple):
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class BudgetReport:
+class BudgetReport(NamedTuple):
     """The promise and how it was kept: `used` is at most `limit`, and equals an independent recount."""
 
     limit: int

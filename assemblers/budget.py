@@ -7,7 +7,7 @@ candidates in its own order of preference and skips those that are too large, wh
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from assemblers.records import Reason, SectionKind
 
@@ -33,10 +33,13 @@ class Shelf:
     group_costs: Sequence[int] = ()
     max_items: int | None = None
     whole: tuple[Sequence[int], int, int | None] | None = None
-    """What is taken where room is no question, its cost without the frame, and where that stopped: known beforehand
-    for facts."""
+    """What is taken where room is no question, its cost without the frame, and where that stopped; None where that
+    must be tried."""
 
-    taken: Sequence[int] = field(default_factory=list)
+    least: int = 0
+    """No candidate costs less; 0: not known."""
+
+    taken: Sequence[int] = ()
     used: int = 0
     short: Reason = Reason.WITHIN_BUDGET
     """Why the candidates that were reached and are not taken are out."""
@@ -50,7 +53,7 @@ class Shelf:
 
     def reset(self) -> None:
         """Put everything back."""
-        self.taken, self.used, self.short, self.stopped = [], 0, Reason.WITHIN_BUDGET, None
+        self.taken, self.used, self.short, self.stopped = (), 0, Reason.WITHIN_BUDGET, None
 
     def take(self, room: int, ceiling: int | None) -> int:
         """Take what fits `room` tokens of the prompt and, with what was taken before, `ceiling`. Gives the cost."""
@@ -72,14 +75,14 @@ class Shelf:
         """The greedy pass. Written flat: it sees every candidate of every call."""
         taken, known = list(self.taken), set(self.taken)
         groups, group_costs = self.groups, self.group_costs
-        opened = {groups[item] for item in taken} if groups else set()
+        opened = {groups[item] for item in taken} if groups and taken else set()
         most = len(self.costs) if self.max_items is None else self.max_items
         before = left
         if len(taken) >= most:
             self.stopped = 0
             return
         # Nothing fits into less than the cheapest candidate: then the rest need not be looked at.
-        least = min(self.costs, default=0)
+        least = self.least or min(self.costs, default=0)
         for item, cost in enumerate(self.costs):
             if cost > left or item in known:
                 continue
@@ -104,8 +107,9 @@ def allocate(room: int, shelves: Sequence[Shelf]) -> int:
 
     The floors must fit `room`. Where everything fits up to the ceilings, the floors make no difference.
     """
-    ordered = sorted(shelves, key=lambda shelf: (shelf.priority, _BYTE_ORDER[shelf.kind]))
-    if any(shelf.floor for shelf in ordered):
+    filled = [shelf for shelf in shelves if shelf.costs]
+    ordered = sorted(filled, key=lambda shelf: (shelf.priority, _BYTE_ORDER[shelf.kind]))
+    if sum([shelf.floor for shelf in ordered]):
         left = room - sum(shelf.take(room, shelf.ceiling) for shelf in ordered)
         if left >= 0:
             return left

@@ -10,7 +10,17 @@ from functools import lru_cache
 
 import numpy as np
 
-from assemblers.assembly import OUTCOMES, REASONS, CandidateBlock, Int32s, Int64s, Part, SourceKind, Span
+from assemblers.assembly import (
+    OUTCOMES,
+    REASONS,
+    Bytes1,
+    CandidateBlock,
+    Int32s,
+    Int64s,
+    Part,
+    SourceKind,
+    Span,
+)
 from assemblers.budget import Shelf
 from assemblers.policy.model import Policy
 from assemblers.records import Outcome, Reason, SectionKind
@@ -31,6 +41,7 @@ BUDGET_FIELD = 1
 CEILING_FIELD = 2
 
 NO_SCORES: dict[str, Int64s] = {}
+_NO_FIGURES: Int32s = np.zeros(0, np.int32)
 
 
 def section_field(policy: Policy, kind: SectionKind, name: str) -> str:
@@ -82,6 +93,8 @@ def shelf_block(
     index: int,
 ) -> CandidateBlock:
     """The block of a section of a few pieces, of which those with a span in `part` are there."""
+    if not pieces:
+        return _small_block(shelf.kind, source_kind, (), b"", [], policy_fields, message, index)
     count, places = len(pieces), {}
     if part is not None:
         for offset, length, item_id, _ in part.spans:
@@ -115,6 +128,12 @@ def _with_absent(codes: bytes, absent: Sequence[int], short: Reason) -> bytes:
     return bytes(changed)
 
 
+@lru_cache(maxsize=1024)
+def _bytes(codes: bytes) -> Bytes1:
+    """A read-only column; there are few different ones."""
+    return np.frombuffer(codes, np.uint8)
+
+
 def _small_block(
     section: SectionKind,
     source_kind: SourceKind,
@@ -127,7 +146,8 @@ def _small_block(
 ) -> CandidateBlock:
     """A block from its columns behind each other: outcomes, reasons and fields; tokens, offsets and lengths."""
     # Two arrays for all columns: making six costs more than all else about a block of a few rows.
-    narrow, wide, count = np.frombuffer(codes, np.uint8), np.array(figures, np.int32), len(ids)
+    count = len(ids)
+    narrow, wide = _bytes(codes), np.array(figures, np.int32) if figures else _NO_FIGURES
     return CandidateBlock(
         section, source_kind, "", ids, narrow[:count], narrow[count : 2 * count], narrow[2 * count :], policy_fields,
         wide[:count], wide[count : 2 * count], wide[2 * count :], message, part, NO_SCORES,

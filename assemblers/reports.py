@@ -12,6 +12,13 @@ from assemblers.records import Degradation, Reason, SectionKind, SectionStatus
 from assemblers.required import Required
 
 _BYTE_ORDER = {kind: place for place, kind in enumerate(SectionKind)}
+# Under Python 3.11 a member read off its enum is looked up by a Python function.
+_PREFIX, _FACTS, _HISTORY, _QUESTION = (
+    SectionKind.PREFIX, SectionKind.FACTS, SectionKind.HISTORY, SectionKind.QUESTION
+)  # fmt: skip
+_OK, _EMPTY = SectionStatus.OK, SectionStatus.EMPTY
+_new = tuple.__new__
+
 _EMPTY_QUERY_NOTE = "the question has no term to search by"
 
 
@@ -28,17 +35,19 @@ def budget_report(
     revision, opened = required.revision, required.open
     has_tools = bool(opened.calls or opened.results or (revision is not None and revision.tools))
     shelves = {shelf.kind: shelf for shelf in offers.shelves}
-    degraded = {item.section: item.status for item in missing}
+    degraded = {item.section: item.status for item in missing} if missing else _NONE_DEGRADED
     lines = []
     for section in plan.sections:
-        budget, shelf = section.section.budget, shelves.get(section.kind)
+        kind, budget = section.kind, section.section.budget
         ceiling = conditions.limit if budget.ceiling_tokens is None else budget.ceiling_tokens
+        shelf = shelves.get(kind)
         if shelf is not None:
             status, raw, included, dropped, note = _offered(shelf, offers)
         else:
-            status, raw, included, dropped, note = _other(section.kind, required, degraded)
-        own, floor = tokens.scaled(raw), budget.floor_tokens
-        lines.append(SectionReport(section.kind, status, floor, ceiling, own, included, dropped, note))
+            status, raw, included, dropped, note = _other(kind, required, degraded)
+        own = tokens.scaled(raw) if raw else 0
+        line = kind, status, budget.floor_tokens, ceiling, own, included, dropped, note
+        lines.append(_new(SectionReport, line))
     return BudgetReport(
         conditions.limit, tokens.scaled(used), tokens.exactness_for(has_tools), tokens.counter.id,
         tokens.factor_permille, tuple(lines),
@@ -47,7 +56,7 @@ def budget_report(
 
 def own_degradations(offers: Offers) -> list[Degradation]:
     """Sections that lost items to the whole budget. Of ranked excerpts it is only said where none is left."""
-    found = []
+    found: list[Degradation] = []
     for shelf in offers.shelves:
         missing = len(shelf.costs) - len(shelf.taken)
         if not missing or shelf.short is not Reason.OVER_BUDGET:
@@ -62,9 +71,8 @@ def own_degradations(offers: Offers) -> list[Degradation]:
 
 def merged(degradations: Iterable[Degradation]) -> tuple[Degradation, ...]:
     """The degradations in byte order, each once."""
-    return tuple(
-        sorted(set(degradations), key=lambda item: (_BYTE_ORDER[item.section], item.reason, item.detail))
-    )
+    found = set(degradations)
+    return tuple(sorted(found, key=lambda item: (_BYTE_ORDER[item.section], item.reason, item.detail)))
 
 
 def warnings(degradations: Sequence[Degradation], orphans: Sequence[str]) -> tuple[str, ...]:
@@ -77,16 +85,18 @@ def warnings(degradations: Sequence[Degradation], orphans: Sequence[str]) -> tup
     return tuple(found)
 
 
+_NONE_DEGRADED: dict[SectionKind, SectionStatus] = {}
+
 _Line = tuple[SectionStatus, int, int, int, str]
 """Status, raw tokens, items included and dropped, note."""
 
 
 def _offered(shelf: Shelf, offers: Offers) -> _Line:
     """A section that had something to offer to the budget."""
-    candidates, note = len(shelf.costs), ""
-    if shelf.kind is SectionKind.FACTS and offers.facts is not None:
+    kind, candidates, note = shelf.kind, len(shelf.costs), ""
+    if kind is _FACTS and offers.facts is not None:
         candidates = len(offers.facts[0].rows)
-    elif shelf.kind is SectionKind.HISTORY and offers.history is not None:
+    elif kind is _HISTORY and offers.history is not None:
         history = offers.history.history
         candidates = len(history.ranking.units)
         note = "" if history.query_terms else _EMPTY_QUERY_NOTE
@@ -96,21 +106,21 @@ def _offered(shelf: Shelf, offers: Offers) -> _Line:
 
 def _status(shelf: Shelf) -> SectionStatus:
     if not shelf.costs:
-        return SectionStatus.EMPTY
+        return _EMPTY
     # What lies beyond the most items of a section is no loss: that many were wanted.
     if shelf.stopped is None and len(shelf.taken) < len(shelf.costs):
         return SectionStatus.TRUNCATED if shelf.taken else SectionStatus.SKIPPED_BUDGET
-    return SectionStatus.OK if shelf.taken else SectionStatus.EMPTY
+    return _OK if shelf.taken else _EMPTY
 
 
 def _other(kind: SectionKind, required: Required, degraded: Mapping[SectionKind, SectionStatus]) -> _Line:
     """A section that is required, or whose material is not there."""
-    if kind is SectionKind.QUESTION:
+    if kind is _QUESTION:
         opened = required.open
         included = 1 + sum([len(message.parts) for message in opened.messages])
-        return SectionStatus.OK, required.question.tokens + opened.tokens, included, len(opened.orphans), ""
-    if kind is SectionKind.PREFIX and required.prefix is not None:
+        return _OK, required.question.tokens + opened.tokens, included, len(opened.orphans), ""
+    if kind is _PREFIX and required.prefix is not None:
         included = len(required.prefix.block)
-        return SectionStatus.OK if included else SectionStatus.EMPTY, required.prefix.tokens, included, 0, ""
-    absent = SectionStatus.EMPTY if kind is SectionKind.PREFIX else SectionStatus.UNAVAILABLE
+        return _OK if included else _EMPTY, required.prefix.tokens, included, 0, ""
+    absent = _EMPTY if kind is _PREFIX else SectionStatus.UNAVAILABLE
     return degraded.get(kind, absent), 0, 0, 0, ""

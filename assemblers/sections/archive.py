@@ -51,12 +51,13 @@ class PreparedArchive:
 
     `numbers`, `sessions`, `assistant` (1 for the assistant's words) and `tokens` have an entry for each excerpt;
     `order` gives its place in time, None where the index is it. `tokens`, `pieces` (the lines) and `twins` (for each
-    excerpt that reads like others: all of those) are there for what was passed to `render`.
+    excerpt that reads like others: all of those) are there for what was passed to `render`; `least` are the tokens of
+    the shortest of these lines, 0 before there is one.
     """
 
     __slots__ = (
-        "_by_line", "_by_text", "_counter", "_dates", "_excerpts", "_missing", "_session_times",
-        "assistant", "has_assistant", "numbers", "order", "pieces", "session_ids", "sessions", "tokens", "twins",
+        "_by_line", "_by_text", "_counter", "_dates", "_excerpts", "_missing", "_session_times", "assistant",
+        "has_assistant", "least", "numbers", "order", "pieces", "session_ids", "sessions", "tokens", "twins",
     )  # fmt: skip
 
     def __init__(self, excerpts: Sequence[Excerpt], counter: TokenCounter) -> None:
@@ -75,6 +76,7 @@ class PreparedArchive:
         self.tokens: Int32s = np.full(count, _UNRENDERED, np.int32)
         self.pieces = [_NO_PIECE] * count
         self._missing = count
+        self.least = 0
         self.order = _order(self._excerpts)
         self._number_sessions()
 
@@ -142,6 +144,7 @@ class PreparedArchive:
             self.twins.update(dict.fromkeys(alike, alike))
         self.pieces[unit] = line
         self.tokens[unit] = line.tokens
+        self.least = min(self.least or line.tokens, line.tokens)
         self._missing -= 1
 
 

@@ -98,7 +98,7 @@ def history_candidates(
     dates = archive.dates(groups, now, zone)
     shelf = Shelf(
         section.kind, costs, section.floor, section.ceiling, section.priority, section.heading_tokens, groups,
-        dates.costs, settings.max_excerpts,
+        dates.costs, settings.max_excerpts, least=archive.least,
     )  # fmt: skip
     return HistoryCandidates(history, section, shelf, ranked, tokens, fit.tolist(), rows, unfit, dates)
 

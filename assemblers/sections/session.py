@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, tzinfo
+from functools import lru_cache
 from typing import NamedTuple
 
 from assemblers.assembly import Part, Source, SourceKind
@@ -11,13 +12,14 @@ from assemblers.budget import Shelf
 from assemblers.memo import IdentityMemo
 from assemblers.plan import SectionPlan
 from assemblers.policy.model import SessionSection
-from assemblers.records import Certainty, Filter, Focus, RecentQuestion, SectionKind, Slots
+from assemblers.records import Certainty, Filter, Focus, RecentQuestion, Slots
 from assemblers.sections.fact_lines import quoted
 from assemblers.sections.pieces import Piece, make_part, piece, policy_text
 from assemblers.text import inline, local_date, shorten
 from assemblers.tokens import TokenCounter
 
 _IN_FENCE, _ALONE = 0, -1
+_SLOT = SourceKind.SLOT
 
 
 class SessionCandidates(NamedTuple):
@@ -26,7 +28,7 @@ class SessionCandidates(NamedTuple):
 
     section: SectionPlan
     shelf: Shelf
-    slots: tuple[Piece, ...]
+    slots: list[Piece]
     today: Piece | None
     preference: tuple[int, ...]
 
@@ -47,37 +49,49 @@ def session_candidates(
     settings = section.section.settings
     assert isinstance(settings, SessionSection)
     questions = [item for item in slots.recent_questions if item.turn_id != question_turn_id]
-    pieces = tuple(_slot_pieces(slots, questions, filter_labels, settings, counter))
+    pieces = _slot_pieces(slots, questions, filter_labels, settings, counter)
     today = _today(counter, now, zone) if settings.show_today else None
-    count = len(pieces)
-    # Today first, then focus, filters and format; of the questions the newest first.
-    first_question = count - len(questions)
-    preference = (*range(first_question), *range(count - 1, first_question - 1, -1))
-    costs = [pieces[place].tokens for place in preference]
-    groups = [_IN_FENCE] * count
-    if today is not None:
-        preference, costs, groups = (count, *preference), [today.tokens, *costs], [_ALONE, *groups]
+    preference, groups = _preference(len(pieces), len(questions), today is not None)
+    shown = pieces if today is None else [*pieces, today]
+    costs = [shown[place].tokens for place in preference]
+    everything = sum(costs) + section.heading_tokens if pieces else sum(costs)
+    fits = section.ceiling is None or everything <= section.ceiling
     # The heading and both fences are a group's line and no frame: the date alone needs none of them.
     shelf = Shelf(
-        SectionKind.SESSION, costs, section.floor, section.ceiling, section.priority, 0, groups,
-        (section.heading_tokens,),
+        section.kind, costs, section.floor, section.ceiling, section.priority, 0, groups, (section.heading_tokens,),
+        whole=(range(len(costs)), everything, None) if fits else None,
     )  # fmt: skip
     return SessionCandidates(section, shelf, pieces, today, preference)
 
 
+@lru_cache(maxsize=256)
+def _preference(count: int, questions: int, today: bool) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The order of preference among `count` slots that end in `questions`, and the group of each.
+
+    Today first, then focus, filters and format; of the questions the newest first.
+    """
+    first = count - questions
+    preference = (*range(first), *range(count - 1, first - 1, -1))
+    groups = (_IN_FENCE,) * count
+    return ((count, *preference), (_ALONE, *groups)) if today else (preference, groups)
+
+
 def session_part(candidates: SessionCandidates) -> Part | None:
     """The slots that the budget took, and the date."""
-    places = sorted(candidates.preference[item] for item in candidates.shelf.taken)
-    if not places:
+    shelf, slots, preference = candidates.shelf, candidates.slots, candidates.preference
+    if not shelf.taken:
         return None
-    count = len(candidates.slots)
-    pieces = [candidates.slots[place] for place in places if place < count]
+    count, pieces, today = len(slots), slots, candidates.today
+    if len(shelf.taken) < len(preference):
+        places = sorted([preference[item] for item in shelf.taken])
+        pieces = [slots[place] for place in places if place < count]
+        today = today if places[-1] == count else None
     if pieces:
         *opening, closing = candidates.section.headings
         pieces = [*opening, *pieces, closing]
-    if candidates.today is not None and places[-1] == count:
-        pieces.append(candidates.today)
-    return make_part(SectionKind.SESSION, pieces, candidates.shelf.charge)
+    if today is not None:
+        pieces = [*pieces, today]
+    return make_part(candidates.section.kind, pieces, shelf.charge)
 
 
 def _slot_pieces(
@@ -86,22 +100,25 @@ def _slot_pieces(
     labels: Mapping[str, str],
     settings: SessionSection,
     counter: TokenCounter,
-) -> Iterator[Piece]:
+) -> list[Piece]:
+    found = []
     if slots.focus is not None:
-        yield _slot(counter, _focus_line(slots.focus), "focus")
-    for item in slots.filters:
-        yield _slot(counter, _filter_line(item, labels), f"filter/{item.key}")
+        found.append(_slot(counter, _focus_line(slots.focus), "focus"))
+    found += [_slot(counter, _filter_line(item, labels), f"filter/{item.key}") for item in slots.filters]
     if slots.answer_format:
-        yield _slot(counter, f"- Answer format: {inline(slots.answer_format)}\n", "format")
+        found.append(_slot(counter, f"- Answer format: {inline(slots.answer_format)}\n", "format"))
+    most = settings.max_question_characters
     for question in questions:
         text = inline(question.text)
-        if len(text) > settings.max_question_characters:
-            text = inline(shorten(text, settings.max_question_characters))
-        yield _slot(counter, f"- Earlier question: {quoted(text)}\n", f"question/{question.turn_id}")
+        if len(text) > most:
+            text = inline(shorten(text, most))
+        line = f"- Earlier question: {quoted(text)}\n"
+        found.append(_slot(counter, line, f"question/{question.turn_id}"))
+    return found
 
 
 def _slot(counter: TokenCounter, line: str, ref: str) -> Piece:
-    return piece(counter, line, f"slot/{ref}", Source(SourceKind.SLOT, ref))
+    return piece(counter, line, f"slot/{ref}", Source(_SLOT, ref))
 
 
 def _focus_line(focus: Focus) -> str:
