@@ -68,6 +68,15 @@ class Node:
             return Node(value[key], key, self)
         raise MalformedTrace(f"{self.path}.{key} is missing")
 
+    def get(self, key: str) -> Node | None:
+        """A member that is left out where it is empty."""
+        return self[key] if isinstance(self.value, dict) and key in self.value else None
+
+    def listed(self, key: str) -> list[Node]:
+        """The items of a list that is left out where it is empty."""
+        found = self.get(key)
+        return [] if found is None else found.items()
+
     def text(self) -> str:
         if not isinstance(self.value, str):
             raise self._is_not("a text")

@@ -83,7 +83,9 @@ def _dump(value: Any) -> Any:
     if isinstance(value, Enum):
         return {"is": type(value).__name__, "value": value.value}
     if is_dataclass(value):
-        return {"is": type(value).__name__} | {f.name: _dump(getattr(value, f.name)) for f in fields(value)}
+        return {"is": type(value).__name__} | {
+            f.name: _dump(getattr(value, f.name)) for f in fields(value) if f.init
+        }
     if isinstance(value, datetime):
         return {"is": "datetime", "value": value.isoformat()}
     if isinstance(value, timedelta):

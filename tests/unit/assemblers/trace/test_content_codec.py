@@ -69,6 +69,40 @@ def test_slots_that_did_not_change_are_stored_once_and_come_back():
     assert decode_content(encode_content(same)) == same
 
 
+def test_of_changed_slots_only_the_change_is_stored():
+    asked = RecentQuestion("t7", "Which one?")
+    after = replace(SLOTS, recent_questions=(*SLOTS.recent_questions, asked))
+    data = encode_content(content(slots_after=after))
+    assert b'"slots_after":[0,0,0,[0,["t7","Which one?"]]]' in data
+    assert decode_content(data).slots_after == after
+
+
+def test_a_question_of_several_texts_is_stored_once():
+    turn = Turn("t7", Role.USER, (Text("One"), Text("two?")), NOW)
+    data = encode_content(content(turn=TurnInput(turn, "One\ntwo?", "t7", NOW)))
+    assert (data.count(b"One"), decode_content(data).turn.question) == (1, "One\ntwo?")
+
+
+@pytest.mark.parametrize("place", [b"1", b"-1", b"false", b'"t6"'])
+def test_a_remembered_question_that_was_not_there_is_refused(place: bytes):
+    data = encode_content(content())
+    assert data.count(b'"slots_after":[null,0,0,[0]]') == 1
+    with pytest.raises(MalformedTrace):
+        decode_content(
+            data.replace(b'"slots_after":[null,0,0,[0]]', b'"slots_after":[null,0,0,[' + place + b"]]")
+        )
+
+
+@pytest.mark.parametrize(
+    "empty", [b'"warnings":[]', b'"notes":{}', b'"refs":[]', b'"slots_before":[null,[],"",[]]']
+)
+def test_what_is_empty_is_left_out_and_refused_when_it_is_there(empty: bytes):
+    turn = TurnInput(Turn("t", Role.USER, (Text("q"),), NOW), "q", "t", NOW)
+    bare = TraceContent(bytes(16), "s", turn, Asked(), (), Slots(), Slots(), (), (), "p", {}, {}, (), ())
+    with pytest.raises(MalformedTrace, match="not the canonical ones"):
+        decode_content(encode_content(bare).replace(b',"turn"', b"," + empty + b',"turn"'))
+
+
 def test_zero_and_unset_figures_differ():
     again = decode_content(encode_content(content())).asked
     assert (again.max_input_tokens, again.reserve_output_tokens) == (0, None)
@@ -88,10 +122,8 @@ def test_the_bytes_of_an_empty_content_do_not_drift():
     turn = TurnInput(Turn("t", Role.USER, (Text("q"),), NOW), "q", "t", NOW)
     bare = TraceContent(bytes(16), "s", turn, Asked(), (), Slots(), Slots(), (), (), "p", {}, {}, (), ())
     assert encode_content(bare) == (
-        b'MTC\x01{"asked":["","","",null,null,[],""],"degradations":[],"material":[],"notes":{},'
-        b'"prompt_sha256":"p","query_terms":[],"refs":[],"salt":"00000000000000000000000000000000",'
-        b'"section_sha256":{},"session_id":"s","slots_after":null,"slots_before":[null,[],"",[]],'
-        b'"turn":[["t","USER","",1795944600000001,[["text","q"]]],"q","t",1795944600000001,[]],"warnings":[]}'
+        b'MTC\x01{"asked":["","","",null,null,[],""],"prompt_sha256":"p","salt":"00000000000000000000000000000000",'
+        b'"session_id":"s","turn":[["t","USER","",1795944600000001,[["text","q"]]]]}'
     )
 
 
