@@ -11,15 +11,17 @@ from hashlib import blake2b, sha256
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from assemblers.assembly import CandidateBlock, Int32s, SourceKind
 from assemblers.trace.record import SALT_BYTES
 
 DIGEST_BYTES: Final = 32
 
-_BEYOND: Final = 1 << 40
-"""Stands behind the last number, and is none."""
+_MOST_ROWS_PER_NUMBER: Final = 4
+"""What few numbers with wide gaps would make a table of mostly nothing."""
+_ROW: Final = np.dtype(f"V{DIGEST_BYTES}")
+_NONE: Final = sha256(b"no commitment").digest()
+"""Stands where a number has none. If it ever turned up elsewhere, only time would be lost."""
 
 
 def commitment(salt: bytes, content: bytes) -> bytes:
@@ -56,19 +58,19 @@ class Commitments:
     Made once for many traces: it is asked for hundreds of numbers at once, so it answers without a loop.
     """
 
-    __slots__ = ("_first", "_numbers", "_rows", "_whole")
+    __slots__ = ("_by_number", "_rows", "_whole")
 
     def __init__(self, by_number: Mapping[int, bytes]) -> None:
         """Raises `ValueError` for a commitment of another size."""
-        numbers = sorted(by_number)
-        wrong = next((number for number in numbers if len(by_number[number]) != DIGEST_BYTES), None)
+        wrong = next((number for number, each in by_number.items() if len(each) != DIGEST_BYTES), None)
         if wrong is not None:
             raise ValueError(f"the commitment of {wrong} has not {DIGEST_BYTES} bytes")
-        self._numbers = np.array([*numbers, _BEYOND], np.int64)
-        self._rows = np.frombuffer(b"".join([by_number[number] for number in numbers]), f"V{DIGEST_BYTES}")
-        # Numbers are given in order and only erasure leaves gaps, so mostly a number tells its own row.
-        consecutive = bool(numbers) and numbers[-1] - numbers[0] == len(numbers) - 1
-        self._first = np.int32(numbers[0]) if consecutive else None
+        self._by_number = by_number
+        size = max(by_number, default=0) + 1
+        # Numbers are given in order from 1 and only erasure leaves gaps, so mostly they serve as indexes.
+        dense = min(by_number, default=0) >= 0 and size <= _MOST_ROWS_PER_NUMBER * len(by_number)
+        rows = [by_number.get(number, _NONE) for number in range(size)] if dense else []
+        self._rows = np.frombuffer(b"".join(rows), _ROW)
         self._whole: tuple[Int32s, bytes] | None = None
 
     def of(self, numbers: Int32s) -> bytes:
@@ -80,25 +82,21 @@ class Commitments:
         whole = self._whole
         if whole is not None and whole[0] is numbers:
             return whole[1]
-        found = self._rows[self._places(numbers)].tobytes()
-        if len(numbers) == len(self._rows):
+        found = self._at_once(numbers)
+        if found is None:
+            found = b"".join(map(self._by_number.__getitem__, numbers.tolist()))
+        if len(numbers) == len(self._by_number):
             self._whole = numbers, found
         return found
 
-    def _places(self, numbers: Int32s) -> npt.NDArray[np.int64] | npt.NDArray[np.uint32]:
-        if self._first is not None:
-            # What lies below the first wraps to far beyond the last: one comparison finds both.
-            places = (numbers - self._first).view(np.uint32)
-            if int(places.max(initial=0)) < len(self._rows):
-                return places
-        return self._sought(numbers)
-
-    def _sought(self, numbers: Int32s) -> npt.NDArray[np.int64]:
-        places = self._numbers[:-1].searchsorted(numbers)
-        missing = self._numbers[places] != numbers
-        if missing.any():
-            raise KeyError(int(numbers[missing][0]))
-        return places
+    def _at_once(self, numbers: Int32s) -> bytes | None:
+        """The same, or None where it has to be looked up one by one."""
+        try:
+            # As unsigned, what is negative lies far beyond the last row.
+            found = self._rows.take(numbers.view(np.uint32)).tobytes()
+        except IndexError:
+            return None
+        return None if _NONE in found else found
 
 
 def evidence_digest(commitments: Iterable[bytes]) -> bytes:
