@@ -15,6 +15,8 @@ from gateway.usecases.admission import CLOCK_SKEW
 from gateway.usecases.requests import ContextRequest, RequestedBudget, RequestedModel
 from muniment.v1 import context_pb2, types_pb2
 
+NO_LIMITS = RequestedBudget()
+
 
 def request_of(
     message: context_pb2.AssembleContextRequest, now: datetime, new_id: Callable[[], str]
@@ -36,11 +38,11 @@ def request_of(
         material=tuple([_material(i, m, now) for i, m in enumerate(message.material)]),
         policy=message.policy,
         model=model_of(message.model) if message.HasField("model") else None,
-        budget=_budget(message.budget),
+        budget=_budget(message.budget) if message.HasField("budget") else NO_LIMITS,
         formats=formats_of(message.formats),
         caller_breakpoints=message.caller_breakpoints,
         time_zone=message.time_zone or "UTC",
-        labels=tuple(sorted(message.labels.items())),
+        labels=tuple(sorted(message.labels.items())) if message.labels else (),
     )
 
 

@@ -76,6 +76,19 @@ def turn_of(message: types_pb2.Turn, default_time: datetime, field: str = "turn"
 
     Raises InvalidArgument for more than 64 KiB of contents, and for JSON without a canonical form.
     """
+    if message.ByteSize() > MAX_TURN_BYTES:
+        _check_size(message, field)
+    contents = tuple(
+        [
+            Text(c.text) if c.HasField("text") else content_of(c, f"{field}.contents[{i}]")
+            for i, c in enumerate(message.contents)
+        ]
+    )
+    occurred = instant_of(message.occur_time) if message.HasField("occur_time") else default_time
+    return Turn(message.turn_id, ROLE_OF[message.role], contents, occurred, message.speaker)
+
+
+def _check_size(message: types_pb2.Turn, field: str) -> None:
     size = sum(_size(content) for content in message.contents)
     if size > MAX_TURN_BYTES:
         raise InvalidArgument.of(
@@ -85,9 +98,6 @@ def turn_of(message: types_pb2.Turn, default_time: datetime, field: str = "turn"
             limit_bytes=str(MAX_TURN_BYTES),
             actual_bytes=str(size),
         )
-    contents = tuple(content_of(c, f"{field}.contents[{i}]") for i, c in enumerate(message.contents))
-    occurred = instant_of(message.occur_time) if message.HasField("occur_time") else default_time
-    return Turn(message.turn_id, ROLE_OF[message.role], contents, occurred, message.speaker)
 
 
 def turn_to(turn: Turn) -> types_pb2.Turn:

@@ -7,7 +7,7 @@ product, never sampled; the two are linked by their ids (`current_trace_id`, `li
 
 from gateway.telemetry.metrics import count_degradation, count_tokens, observe_trace_queue, record_call
 from gateway.telemetry.setup import ExporterMissingError, configure, shutdown
-from gateway.telemetry.spans import CallSpan, call_span, current_trace_id, link_trace, stage
+from gateway.telemetry.spans import CallSpan, call_span, current_trace_id, link_trace, run, stage
 from gateway.telemetry.state import enabled
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "link_trace",
     "observe_trace_queue",
     "record_call",
+    "run",
     "shutdown",
     "stage",
 ]

@@ -1,10 +1,10 @@
 """Spans of calls and of their stages, with the status that the client got."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from types import TracebackType
-from typing import Final, Self
+from typing import Final, ParamSpec, Self, TypeVar
 
 from opentelemetry import context as otel_context
 from opentelemetry import trace
@@ -12,6 +12,9 @@ from opentelemetry.trace import Span, SpanKind, Status, StatusCode
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from gateway.telemetry.state import STATE, Instruments
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 _PROPAGATOR = TraceContextTextMapPropagator()
 _NOTHING: Final[AbstractContextManager[None]] = nullcontext()
@@ -29,6 +32,14 @@ def stage(name: str) -> AbstractContextManager[None]:
     """
     instruments = STATE.instruments
     return _NOTHING if instruments is None else _Stage(instruments, name)
+
+
+def run(name: str, step: Callable[P, R], *arguments: P.args, **named: P.kwargs) -> R:
+    """`step(...)` as a stage; switched off it costs a call, a third of what `with stage(name)` does."""
+    if STATE.instruments is None:
+        return step(*arguments, **named)
+    with stage(name):
+        return step(*arguments, **named)
 
 
 class _Stage(AbstractContextManager[None]):

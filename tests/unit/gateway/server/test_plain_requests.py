@@ -51,7 +51,7 @@ TEXTS = st.text(max_size=12) | st.sampled_from(
 
 
 def request(**changes: Any) -> ASSEMBLE:
-    turn = {"turn_id": "t", "role": T.ROLE_USER, "contents": [T.Content(text="How are their terms?")]}
+    turn: dict[str, Any] = {"turn_id": "t", "role": T.ROLE_USER, "contents": [T.Content(text="How are their terms?")]}
     own = {name: changes.pop(name) for name in list(changes) if name in T.Turn.DESCRIPTOR.fields_by_name}
     session = T.SessionRef(tenant_id="acme", user_id="u@example", session_id="s")
     return ASSEMBLE(**({"session": session, "turn": T.Turn(**(turn | own))} | changes))
