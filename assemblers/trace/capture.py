@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from assemblers.assembly import Assembly, Conditions, TurnInput
 from assemblers.ranking import INDEX_FORMAT
@@ -34,8 +34,7 @@ from assemblers.trace.record import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class TraceIdentity:
+class TraceIdentity(NamedTuple):
     """Whose trace it is. `pseudonym` is the user's secret one; `salt` is 16 fresh random bytes."""
 
     trace_id: str
@@ -44,8 +43,7 @@ class TraceIdentity:
     salt: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class TracedInputs:
+class TracedInputs(NamedTuple):
     """What an assembly was given beside its conditions. `facts` and `excerpts` are those of every candidate
     at least; a caller keeps them with what it prepares once for many calls."""
 
@@ -57,8 +55,7 @@ class TracedInputs:
     asked: Asked
 
 
-@dataclass(frozen=True, slots=True)
-class CapturedTrace:
+class CapturedTrace(NamedTuple):
     """A trace's bytes: the record goes into the chain, the content beside it."""
 
     record: bytes

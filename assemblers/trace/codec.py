@@ -13,7 +13,7 @@ from typing import Final
 from assemblers.assembly import BudgetReport, HistorySummary, PromptFormat, SectionReport
 from assemblers.records import SectionKind, SectionStatus
 from assemblers.tokens import Exactness, Frame
-from assemblers.trace.columns import Column, ColumnReader, join, pack
+from assemblers.trace.columns import ColumnReader, ColumnWriter
 from assemblers.trace.errors import MalformedTrace
 from assemblers.trace.record import (
     RECORD_FORMAT,
@@ -35,10 +35,9 @@ _DIGEST_BYTES: Final = 32
 def encode_record(record: TraceRecord) -> bytes:
     """The canonical bytes of a record: equal records give equal bytes. Textual refs, the query terms and the
     notes of the budget are left out, since they are content."""
-    columns: list[Column] = []
-    lines = [pack(block, columns) for block in record.blocks]
-    header = _header(record, lines).encode()
-    return join([_MAGIC, _SIZE(len(header)), header], columns, record.blocks)
+    columns = ColumnWriter()
+    header = _header(record, [columns.pack(block) for block in record.blocks]).encode()
+    return columns.join(_MAGIC + _SIZE(len(header)) + header)
 
 
 def decode_record(data: bytes) -> TraceRecord:

@@ -13,63 +13,77 @@ from assemblers.records import SectionKind
 from assemblers.trace.errors import MalformedTrace
 from assemblers.trace.wire import Node, quoted, quoted_list
 
-_Scalar = TypeVar("_Scalar", np.uint8, np.int32, np.int64)
-Column = npt.NDArray[np.uint8] | npt.NDArray[np.int32] | npt.NDArray[np.int64]
+_Scalar = TypeVar("_Scalar", bound=np.integer)
+Column = npt.NDArray[np.uint8] | npt.NDArray[np.int32] | npt.NDArray[np.uint32] | npt.NDArray[np.int64]
 
 _U1: Final[np.dtype[np.uint8]] = np.dtype("u1")
 _I4: Final[np.dtype[np.int32]] = np.dtype("<i4")
+_U4: Final[np.dtype[np.uint32]] = np.dtype("<u4")
 _I8: Final[np.dtype[np.int64]] = np.dtype("<i8")
 
 _LITTLE_ENDIAN: Final = _I4.isnative
+
+_PLAIN_ROW_BYTES: Final = 3 * 1 + 3 * 4
+"""Three codes and three figures; what more a row has depends on its block."""
 
 # The codes of outcomes and reasons are places in these tables, so both may only ever grow at the end.
 _LAST_OUTCOME: Final = len(OUTCOMES) - 1
 _LAST_REASON: Final = len(REASONS) - 1
 
 
-def pack(block: CandidateBlock, columns: list[Column]) -> str:
-    """Append the block's columns to `columns` and give its line of the header, without textual refs."""
-    refs, scores = block.refs, block.scores
-    rows, names = len(refs), sorted(scores)
-    columns += block.outcomes, block.reasons, block.fields, block.tokens, block.offsets, block.lengths
-    numbered = 0
-    if not isinstance(refs, tuple):
-        columns.append(refs)
-        numbered = 1
-    for name in names:
-        columns.append(scores[name])
-    return (
-        f"[{quoted(block.section)},{quoted(block.source_kind)},{quoted(block.item_prefix)},{rows},{numbered},"
-        f"{_quoted(block.policy_fields)},{block.message},{block.part},{_quoted(tuple(names))}]"
-    )
+class ColumnWriter:
+    """Collects the columns of blocks, and writes them in one run."""
+
+    __slots__ = ("_columns", "_expected")
+
+    def __init__(self) -> None:
+        self._columns: list[Column] = []
+        self._expected = 0
+
+    def pack(self, block: CandidateBlock) -> str:
+        """Take the block's columns and give its line of the header, without textual refs."""
+        refs, scores = block.refs, block.scores
+        rows, names, columns = len(refs), tuple(sorted(scores)), self._columns
+        columns += block.outcomes, block.reasons, block.fields, block.tokens, block.offsets, block.lengths
+        numbered = score_bytes = 0
+        if not isinstance(refs, tuple):
+            columns.append(refs)
+            numbered = 1
+        if names:
+            legs = _joined([scores[name] for name in names])
+            columns.append(legs)
+            score_bytes = legs.itemsize
+        self._expected += rows * (_PLAIN_ROW_BYTES + 4 * numbered + score_bytes * len(names))
+        return (
+            f"[{quoted(block.section)},{quoted(block.source_kind)},{quoted(block.item_prefix)},{rows},{numbered},"
+            f"{_quoted(block.policy_fields)},{block.message},{block.part},{_quoted(names)},{score_bytes}]"
+        )
+
+    def join(self, head: bytes) -> bytes:
+        """The head and the columns in one run. Raises `ValueError` where a column is not as long or not of the
+        type that its block says, since it would be read back as nonsense."""
+        columns = self._columns if _LITTLE_ENDIAN else [column.byteswap() for column in self._columns]
+        # Not the arrays themselves: `join` takes no strided ones, and small blocks share one array for all
+        # columns.
+        data = b"".join([head, *[column.tobytes() for column in columns]])
+        if len(data) != self._expected + len(head):
+            raise ValueError("a column of a candidate block has another length or type than its block says")
+        return data
+
+
+def _joined(legs: list[npt.NDArray[np.int64]]) -> npt.NDArray[np.uint32] | npt.NDArray[np.int64]:
+    """The scores of all legs, one leg after the other: 4 bytes each where all fit, which they do under any
+    weights but extreme ones."""
+    whole = np.concatenate(legs)
+    halves = whole.view(np.uint32)
+    low, high = (halves[::2], halves[1::2]) if _LITTLE_ENDIAN else (halves[1::2], halves[::2])
+    return whole if high.any() else low
 
 
 @lru_cache(maxsize=1024)
 def _quoted(texts: tuple[str, ...]) -> str:
     """Paths of a policy and names of scores: few, and the same from call to call."""
     return quoted_list(texts)
-
-
-def join(head: list[bytes], columns: list[Column], blocks: tuple[CandidateBlock, ...]) -> bytes:
-    """The head and the columns in one run. Raises `ValueError` where a column is not as long or not of the
-    type that its block says, since it would be read back as nonsense."""
-    if not _LITTLE_ENDIAN:
-        columns = [_swapped(column) for column in columns]
-    # Not the arrays themselves: `join` takes no strided ones, and small blocks share one array for all
-    # columns.
-    data = b"".join([*head, *[column.tobytes() for column in columns]])
-    expected = sum([len(block.refs) * _row_bytes(block) for block in blocks])
-    if len(data) != expected + sum(map(len, head)):
-        raise ValueError("a column of a candidate block has another length or type than its block says")
-    return data
-
-
-def _swapped(column: Column) -> Column:
-    return column.byteswap()
-
-
-def _row_bytes(block: CandidateBlock) -> int:
-    return 3 * 1 + 3 * 4 + (0 if isinstance(block.refs, tuple) else 4) + 8 * len(block.scores)
 
 
 class ColumnReader:
@@ -87,7 +101,8 @@ class ColumnReader:
         refs: tuple[str, ...] | npt.NDArray[np.int32] = ("",) * rows
         if line[4].integer():
             refs = self._take(rows, _I4).astype(np.int32, copy=False)
-        scores = {name: self._take(rows, _I8).astype(np.int64, copy=False) for name in line[8].texts()}
+        score_type = _I8 if line[9].integer() == _I8.itemsize else _U4
+        scores = {name: self._take(rows, score_type).astype(np.int64, copy=False) for name in line[8].texts()}
         _check_codes(outcomes, _LAST_OUTCOME, "outcome", line)
         _check_codes(reasons, _LAST_REASON, "reason", line)
         _check_codes(fields, len(policy_fields) - 1, "policy field", line)

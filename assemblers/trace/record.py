@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Final, NamedTuple
 
 from assemblers.assembly import BudgetReport, CandidateBlock, HistorySummary, PromptFormat, TurnInput
 from assemblers.records import Degradation, Material, SectionKind, SectionStatus, Slots
@@ -44,8 +44,7 @@ class Counting:
     frames: Mapping[str, Frame]
 
 
-@dataclass(frozen=True, slots=True)
-class CodedDegradation:
+class CodedDegradation(NamedTuple):
     """A degradation without its detail, which lies with the content."""
 
     section: SectionKind
@@ -53,16 +52,14 @@ class CodedDegradation:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Timing:
+class Timing(NamedTuple):
     """How long a stage took, in microseconds."""
 
     stage: str
     micros: int
 
 
-@dataclass(frozen=True, slots=True)
-class Seals:
+class Seals(NamedTuple):
     """What ties the record to content outside of the chain; 32 bytes each, worthless without the salts.
 
     `prompt`: salted SHA-256 of the prompt's digest. `content`: salted SHA-256 of the content's bytes.
@@ -74,7 +71,8 @@ class Seals:
     evidence: bytes
 
 
-@dataclass(frozen=True, slots=True)
+# Not frozen, which would triple the cost of making one; nobody changes one.
+@dataclass(slots=True)
 class TraceRecord:
     """The side of a trace that holds no content.
 
@@ -107,8 +105,7 @@ class TraceRecord:
     seals: Seals
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(NamedTuple):
     """What the caller asked for beyond the turn itself. Figures are None where the call did not set them;
     `otel_trace_id` is the hex id of the OpenTelemetry trace of the call, empty without one."""
 
@@ -121,7 +118,8 @@ class Asked:
     otel_trace_id: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+# Not frozen, which would triple the cost of making one; nobody changes one.
+@dataclass(slots=True)
 class TraceContent:
     """The side that can be erased: everything a replay needs that is not stored elsewhere for good.
 

@@ -122,7 +122,7 @@ def test_the_bytes_of_format_1_do_not_drift():
     """A change here is a change of format: it needs a new number, and the old one must stay readable."""
     expected = (
         b'{"blocks":[["HISTORY","EXCERPT","excerpt/",2,1,["","sections[2].budget.ceiling_tokens"],1,2,'
-        b'["keyword","total"]]],"budget":[8000,7000,"ESTIMATE","o200k_base",1000,[["FACTS","TRUNCATED",1,2,3,4,5]]],'
+        b'["keyword","total"],8]],"budget":[8000,7000,"ESTIMATE","o200k_base",1000,[["FACTS","TRUNCATED",1,2,3,4,5]]],'
         b'"counting":["o200k_base",1000,"EXACT",{"NEUTRAL":[3,4,5,6,7,8]}],'
         b'"degradations":[["FACTS","UNAVAILABLE","LATE"]],"formats":["TEXT"],"history":[512,99,7,701],'
         b'"max_breakpoints":4,"now":1795944600123456,"policy":"tenants/acme/policies/p/revisions/aa","prefix":"",'
@@ -154,6 +154,32 @@ def test_the_codes_of_outcomes_and_reasons_only_grow_at_the_end():
         "EXPIRED", "SUPERSEDED", "INVALIDATED", "KEY_NOT_ALLOWED", "LOW_CONFIDENCE", "EMPTY_QUERY", "LATE",
         "UNAVAILABLE", "ERASED",
     ]  # fmt: skip
+
+
+SMALL = np.array([0, 7, 2**32 - 1])
+
+
+@pytest.mark.parametrize(
+    ("leg", "size"), [(SMALL, 4), (SMALL + 1, 8), (SMALL - 1, 8), (np.array([0, -(2**63), 2**63 - 1]), 8)]
+)
+def test_scores_take_four_bytes_where_all_of_a_block_fit(
+    leg: np.ndarray[tuple[int], np.dtype[np.int64]], size: int
+):
+    data = encode_record(record(block(3, scores={"keyword": SMALL, "total": leg})))
+    assert data.count(b'"keyword","total"],%d]' % size) == 1
+    read = decode_record(data).blocks[0].scores
+    assert (read["keyword"].tolist(), read["total"].tolist()) == (SMALL.tolist(), leg.tolist())
+    assert read["total"].dtype == np.int64
+    plain = encode_record(record(block(3, scores={})))
+    assert len(data) - len(plain) == len('"keyword","total"') + 3 * 2 * size
+
+
+@pytest.mark.parametrize("size", [b"8", b"0", b"5"])
+def test_another_size_of_scores_than_the_canonical_one_is_refused(size: bytes):
+    data = encode_record(record(block(0, scores={"total": np.zeros(0, np.int64)})))
+    assert data.count(b'["total"],4]') == 1
+    with pytest.raises(MalformedTrace, match="not the canonical ones"):
+        decode_record(data.replace(b'["total"],4]', b'["total"],' + size + b"]"))
 
 
 def test_every_truncation_is_refused():
