@@ -20,14 +20,16 @@ class MaterialCandidates(NamedTuple):
 
     section: SectionPlan
     shelf: Shelf
-    pieces: tuple[Piece, ...]
+    pieces: list[Piece]
 
 
 def material_candidates(
     material: Sequence[Material], section: SectionPlan, counter: TokenCounter, now: datetime, zone: tzinfo
 ) -> MaterialCandidates:
     """Render and count the documents, each under a line with its title, source and age."""
-    pieces = tuple(
+    if not material:
+        return MaterialCandidates(section, Shelf(section.kind, ()), [])
+    pieces = [
         piece(
             counter,
             material_text(item, now, zone),
@@ -35,11 +37,11 @@ def material_candidates(
             Source(SourceKind.MATERIAL, item.source, item.read_time),
         )
         for item in sorted(material, key=lambda item: item.index)
-    )
+    ]
+    costs = [item.tokens for item in pieces]
     shelf = Shelf(
-        SectionKind.MATERIAL, [item.tokens for item in pieces], section.floor, section.ceiling, section.priority,
-        section.heading_tokens,
-    )  # fmt: skip
+        section.kind, costs, section.floor, section.ceiling, section.priority, section.heading_tokens
+    )
     return MaterialCandidates(section, shelf, pieces)
 
 
