@@ -9,6 +9,9 @@ from assemblers.records import SessionRef, UserRef
 
 def build_key(*parts: str) -> bytes:
     """The key of these parts in this order: each as its length in bytes, a colon, and its UTF-8 bytes."""
+    key = "".join([f"{len(part)}:{part}" for part in parts])
+    if key.isascii():
+        return key.encode()
     encoded = [part.encode() for part in parts]
     return b"".join(b"%d:%b" % (len(part), part) for part in encoded)
 

