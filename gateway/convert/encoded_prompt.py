@@ -17,6 +17,7 @@ from assemblers.assembly import (
     SectionReport,
 )
 from assemblers.records import SectionKind, Text, UserRef
+from assemblers.tokens import Exactness
 from gateway.convert import wire
 from gateway.convert.enums import ROLE_TO, SECTION_TO, STATUS_TO
 from gateway.convert.identity_map import IdentityMap
@@ -57,13 +58,20 @@ _AFTER_MESSAGE, _AFTER_PART, _MARKED, _TTL_CLASS = (
     wire.key(prompt_pb2.Breakpoint, field)
     for field in ("after_message", "after_part", "section", "ttl_class")
 )
-_DIGEST = wire.key(prompt_pb2.SectionDigest, "sha256")
+_HEX_DIGITS = 64
 
 _ROLES = {role: wire.integer(wire.key(prompt_pb2.Message, "role"), n) for role, n in ROLE_TO.items()}
 _PART_SECTIONS = {k: wire.integer(wire.key(prompt_pb2.Part, "section"), n) for k, n in SECTION_TO.items()}
-_DIGEST_SECTIONS = {
-    kind: wire.integer(wire.key(prompt_pb2.SectionDigest, "section"), n) for kind, n in SECTION_TO.items()
-}
+
+
+def _before_digest(number: int) -> bytes:
+    """A `SectionDigest` as an element of `Prompt.section_sha256`, up to its digest: 64 hex digits."""
+    head = wire.integer(wire.key(prompt_pb2.SectionDigest, "section"), number)
+    head += wire.key(prompt_pb2.SectionDigest, "sha256") + wire.varint(_HEX_DIGITS)
+    return _SECTION_SHA256 + wire.varint(len(head) + _HEX_DIGITS) + head
+
+
+_DIGEST_HEADS = {kind: _before_digest(number) for kind, number in SECTION_TO.items()}
 
 
 class PromptEncoder:
@@ -85,7 +93,7 @@ class PromptEncoder:
                 wire.delimited(_BUDGET, _budget(prompt.budget)),
                 _breakpoints(prompt.breakpoints),
                 wire.text(_PREFIX_SHA256, prompt.prefix_sha256),
-                *[_section_digest(kind, digest) for kind, digest in prompt.section_sha256.items()],
+                _digests(prompt),
                 wire.text(_PROMPT_SHA256, prompt.prompt_sha256),
             )
         )
@@ -101,19 +109,17 @@ class PromptEncoder:
 
     def _part(self, part: Part, user: UserRef) -> bytes:
         """The part as an element of `Message.parts`."""
-        content = part.content
-        encoded = (
-            wire.delimited(_TEXT, content.text.encode())
-            if isinstance(content, Text)
-            else content_to(content).SerializeToString()
-        )
-        body = (
-            _PART_SECTIONS[part.section]
-            + wire.delimited(_CONTENT, encoded)
-            + self._spans.encode(part.spans, user)
-            + wire.integer(_TOKENS, part.tokens)
-        )
-        return wire.delimited(_PARTS, body)
+        content, varint = part.content, wire.varint
+        if isinstance(content, Text):
+            text = content.text.encode()
+            written = _TEXT + varint(len(text)) + text
+        else:
+            written = content_to(content).SerializeToString()
+        spans = self._spans.encode(part.spans, user)
+        head = _PART_SECTIONS[part.section] + _CONTENT + varint(len(written))
+        tokens = _TOKENS + varint(part.tokens) if part.tokens else b""
+        size = varint(len(head) + len(written) + len(spans) + len(tokens))
+        return b"".join((_PARTS, size, head, written, spans, tokens))
 
     def _tools_of(self, assembly: Assembly) -> bytes:
         """Kept by their candidates, which are the same for one prefix counted by one vocabulary."""
@@ -135,11 +141,18 @@ def _budget(budget: BudgetReport) -> bytes:
         (
             wire.integer(_LIMIT, budget.limit),
             wire.integer(_USED, budget.used),
-            wire.integer(_EXACTNESS, EXACTNESS_TO[budget.exactness]),
-            wire.text(_TOKENIZER, budget.tokenizer),
-            wire.integer(_FACTOR, budget.factor_permille),
+            _counting(budget.exactness, budget.tokenizer, budget.factor_permille),
             *map(_section, budget.sections),
         )
+    )
+
+
+@lru_cache(maxsize=256)
+def _counting(exactness: Exactness, tokenizer: str, factor_permille: int) -> bytes:
+    return (
+        wire.integer(_EXACTNESS, EXACTNESS_TO[exactness])
+        + wire.text(_TOKENIZER, tokenizer)
+        + wire.integer(_FACTOR, factor_permille)
     )
 
 
@@ -165,5 +178,5 @@ def _breakpoints(marks: tuple[Breakpoint, ...]) -> bytes:
     )
 
 
-def _section_digest(kind: SectionKind, digest: str) -> bytes:
-    return wire.delimited(_SECTION_SHA256, _DIGEST_SECTIONS[kind] + wire.text(_DIGEST, digest))
+def _digests(prompt: Prompt) -> bytes:
+    return b"".join([_DIGEST_HEADS[kind] + digest.encode() for kind, digest in prompt.section_sha256.items()])
