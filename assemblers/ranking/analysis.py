@@ -8,7 +8,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import chain, islice
+from itertools import chain
 from typing import Final
 
 import regex
@@ -69,18 +69,24 @@ def query_terms(text: str) -> list[str]:
     """Distinct terms of a question in order of first appearance, at most ``MAX_QUERY_TERMS``."""
     distinct: dict[str, None] = {}
     for terms in _terms_by_token(text):
-        distinct.update(dict.fromkeys(terms))
+        for term in terms:
+            distinct[term] = None
         if len(distinct) >= MAX_QUERY_TERMS:
-            break
-    return list(islice(distinct, MAX_QUERY_TERMS))
+            return list(distinct)[:MAX_QUERY_TERMS]
+    return list(distinct)
 
 
 def _terms_by_token(text: str) -> Iterator[Sequence[str]]:
     folded = _fold(text)
     pattern = _ASCII_TOKEN if folded.isascii() else _TOKEN
-    for match in pattern.finditer(folded):
-        token = match[0]
-        yield _short_token_terms(token) if len(token) <= MAX_TERM_CHARACTERS else _token_terms(token)
+    if len(folded) <= MAX_TERM_CHARACTERS * MAX_QUERY_TERMS:
+        return map(_terms_of, pattern.findall(folded))
+    # A long one is not read to its end where its beginning has all the terms that are wanted.
+    return (_terms_of(match[0]) for match in pattern.finditer(folded))
+
+
+def _terms_of(token: str) -> Sequence[str]:
+    return _short_token_terms(token) if len(token) <= MAX_TERM_CHARACTERS else _token_terms(token)
 
 
 @lru_cache(maxsize=1 << 15)

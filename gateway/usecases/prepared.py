@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
+from functools import lru_cache
 
 from assemblers.policy.model import HistorySection, Policy, PolicyRevision
 from assemblers.ranking import RankParams, query_terms, rank
@@ -100,10 +101,13 @@ class Preparations:
 
 def rank_params(settings: HistorySection) -> RankParams:
     """The policy's weights."""
+    return _params(settings.near_permille, settings.far_permille, settings.session_permille)
+
+
+@lru_cache(maxsize=256)
+def _params(near_permille: int, far_permille: int, session_permille: int) -> RankParams:
     return RankParams(
-        near_permille=settings.near_permille,
-        far_permille=settings.far_permille,
-        session_permille=settings.session_permille,
+        near_permille=near_permille, far_permille=far_permille, session_permille=session_permille
     )
 
 
