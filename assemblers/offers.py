@@ -44,10 +44,10 @@ def gather(
     offered_facts = offered_history = offered_material = offered_session = None
     shelves = []
     if plan.facts is not None and facts is not None:
-        offered_facts = facts, _checked_shelf(conditions, facts, own_message)
+        offered_facts = facts, _checked_shelf(conditions, plan, facts, own_message)
         shelves.append(offered_facts[1])
     if plan.history is not None and history is not None:
-        if history.archive.counter_id != counter.id:
+        if history.archive.counter_id != plan.counter_id:
             raise ValueError("history: prepared with another tokenizer; call prepare_archive with this one")
         values = facts.whole.values if offered_facts and facts else frozenset()
         offered_history = history_candidates(history, plan.policy, plan.history, now, zone, values)
@@ -64,9 +64,9 @@ def gather(
     return Offers(offered_facts, offered_history, offered_material, offered_session, tuple(shelves))
 
 
-def _checked_shelf(conditions: Conditions, facts: PreparedFacts, own_message: int) -> Shelf:
-    tokens = conditions.tokens
-    wanted = conditions.policy.digest, tokens.counter.id, tokens.factor_permille, conditions.zone
+def _checked_shelf(conditions: Conditions, plan: Plan, facts: PreparedFacts, own_message: int) -> Shelf:
+    factor = conditions.tokens.factor_permille
+    wanted = conditions.policy.digest, plan.counter_id, factor, conditions.zone
     if facts.prepared_for != wanted:
         raise ValueError("facts: prepared for another policy, tokenizer or zone; call prepare_facts anew")
     if not facts.covers(conditions.now):

@@ -69,6 +69,8 @@ class Plan:
     """A policy under one vocabulary and factor. `sections` are in byte order, `optional` without what is required."""
 
     policy: Policy
+    counter_id: str
+    """The vocabulary."""
     sections: tuple[SectionPlan, ...]
     optional: tuple[SectionPlan, ...]
     floors: int
@@ -110,6 +112,7 @@ def _make(policy: Policy, tokens: ModelTokens) -> Plan:
     label = heading_line(question.label) or heading_line(QuestionSection().label)
     return Plan(
         policy=policy,
+        counter_id=tokens.counter.id,
         sections=sections,
         optional=optional,
         floors=sum(plan.floor for plan in optional),

@@ -49,7 +49,7 @@ def budget_report(
         line = kind, status, budget.floor_tokens, ceiling, own, included, dropped, note
         lines.append(_new(SectionReport, line))
     return BudgetReport(
-        conditions.limit, tokens.scaled(used), tokens.exactness_for(has_tools), tokens.counter.id,
+        conditions.limit, tokens.scaled(used), tokens.exactness_for(has_tools), plan.counter_id,
         tokens.factor_permille, tuple(lines),
     )  # fmt: skip
 

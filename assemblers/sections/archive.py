@@ -50,19 +50,21 @@ class PreparedArchive:
     """Excerpts by index (the place in what was given), and their sessions, numbered from 0 in the order of time.
 
     `numbers`, `sessions`, `assistant` (1 for the assistant's words) and `tokens` have an entry for each excerpt;
-    `order` gives its place in time, None where the index is it. `tokens`, `pieces` (the lines) and `twins` (for each
+    `order` gives its place in time, None where the index is it; `counter_id` is the vocabulary. `tokens`, `pieces` (the lines) and `twins` (for each
     excerpt that reads like others: all of those) are there for what was passed to `render`; `least` are the tokens of
     the shortest of these lines, 0 before there is one.
     """
 
     __slots__ = (
         "_by_line", "_by_text", "_counter", "_dates", "_excerpts", "_missing", "_session_times", "assistant",
-        "has_assistant", "least", "numbers", "order", "pieces", "session_ids", "sessions", "tokens", "twins",
+        "counter_id", "has_assistant", "least", "numbers", "order", "pieces", "session_ids", "sessions", "tokens",
+        "twins",
     )  # fmt: skip
 
     def __init__(self, excerpts: Sequence[Excerpt], counter: TokenCounter) -> None:
         self._excerpts = tuple(excerpts)
         self._counter = counter
+        self.counter_id = counter.id
         self._dates: dict[tuple[int, tzinfo], SessionDates] = {}
         self._by_text: dict[str, list[int]] = {}
         self._by_line: dict[str, list[int]] = {}
@@ -79,11 +81,6 @@ class PreparedArchive:
         self.least = 0
         self.order = _order(self._excerpts)
         self._number_sessions()
-
-    @property
-    def counter_id(self) -> str:
-        """The vocabulary of the counts."""
-        return self._counter.id
 
     def __len__(self) -> int:
         return len(self._excerpts)

@@ -153,11 +153,11 @@ def history_block(
         for row, span in zip(made.rows, made.spans, strict=True):
             outcomes[row], reasons[row], fields[row] = INCLUDED, _FITS, NO_FIELD
             offsets[row], lengths[row] = span[0], span[1]
-    column = np.frombuffer
+    narrow = np.frombuffer(outcomes + reasons + fields, np.uint8).reshape(3, count)
+    wide = np.frombuffer(offsets + lengths, np.int32).reshape(2, count)
     return CandidateBlock(
-        candidates.section.kind, _EXCERPT, "excerpt/", archive.numbers[candidates.ranked],
-        column(outcomes, np.uint8), column(reasons, np.uint8), column(fields, np.uint8), candidates.section.fields,
-        candidates.tokens, column(offsets, np.int32), column(lengths, np.int32), message, index, _scores(ranking),
+        candidates.section.kind, _EXCERPT, "excerpt/", archive.numbers[candidates.ranked], narrow[0], narrow[1],
+        narrow[2], candidates.section.fields, candidates.tokens, wide[0], wide[1], message, index, _scores(ranking),
     )  # fmt: skip
 
 
