@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from typing import Any
 
@@ -158,6 +159,21 @@ async def test_a_stage_is_a_child_span_with_a_duration_and_fails_by_the_type_of_
     ]
 
 
+@pytest.mark.parametrize("fault", [None, ValueError(CANARY)])
+def test_a_step_that_is_run_as_a_stage_is_one_and_gives_its_result_or_its_error(
+    collected: Collected, fault: Exception | None
+):
+    def step(number: int, *, more: int) -> int:
+        if fault is not None:
+            raise fault
+        return number + more
+
+    with pytest.raises(ValueError) if fault is not None else nullcontext():
+        assert telemetry.run("facts", step, 1, more=2) == 3
+    attributes = {} if fault is None else {"error.type": "ValueError"}
+    assert dict(collected.span("muniment.facts").attributes or {}) == attributes
+
+
 async def test_the_callers_trace_goes_on_and_is_linked_with_the_audit_trace_both_ways(collected: Collected):
     trace_id = "4bf92f3577b34da6a3ce929d0e0e4736"
     with telemetry.call_span(NAME, {"traceparent": f"00-{trace_id}-00f067aa0ba902b7-01"}) as span:
@@ -202,6 +218,7 @@ def test_switched_off_nothing_is_wrapped_and_a_stage_costs_under_a_microsecond()
     telemetry.link_trace("0f3c")
     best = min(_seconds_of_stages(2_000) for _ in range(20))
     assert best / 2_000 < 1e-6
+    assert telemetry.run("facts", str.upper, "off") == "OFF"
 
 
 def _seconds_of_stages(count: int) -> float:
