@@ -50,9 +50,9 @@ class PreparedArchive:
     """Excerpts by index (the place in what was given), and their sessions, numbered from 0 in the order of time.
 
     `numbers`, `sessions`, `assistant` (1 for the assistant's words) and `tokens` have an entry for each excerpt;
-    `order` gives its place in time, None where the index is it; `counter_id` is the vocabulary. `tokens`, `pieces` (the lines) and `twins` (for each
+    `order` gives its place in time, None where the index is it. `tokens`, `pieces` (the lines) and `twins` (for each
     excerpt that reads like others: all of those) are there for what was passed to `render`; `least` are the tokens of
-    the shortest of these lines, 0 before there is one.
+    the shortest of these lines, 0 before there is one. `counter_id` is the vocabulary.
     """
 
     __slots__ = (
