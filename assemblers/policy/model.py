@@ -206,11 +206,17 @@ class Policy:
 
     def section(self, kind: SectionKind) -> Section | None:
         """The section of that kind, or None where the policy has none."""
-        return next((s for s in self.sections if s.kind is kind), None)
+        for section in self.sections:
+            if section.kind is kind:
+                return section
+        return None
 
     def settings(self, of: type[S]) -> S | None:
         """The settings of the section that has this type of them, or None where the policy has no such section."""
-        return next((s.settings for s in self.sections if isinstance(s.settings, of)), None)
+        for section in self.sections:
+            if isinstance(section.settings, of):
+                return section.settings
+        return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,4 +36,8 @@ def check_contents(turn: Turn, field: str) -> None:
 
 def has_visible(text: str) -> bool:
     """Whether a reader would see anything: white space, controls and invisible characters alone are blank."""
+    first = text[:1]
+    # Nothing hidden begins with a letter or digit, so most texts need no search.
+    if first.isascii() and first.isalnum():
+        return True
     return any(c.isprintable() and not c.isspace() for c in strip_hidden(text)[0])
