@@ -4,7 +4,7 @@ Repeated fields concatenate and messages are fields with a length, so what stays
 encoded and put between what is new. See https://protobuf.dev/programming-guides/encoding/.
 """
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
@@ -21,7 +21,7 @@ _WIRE_TYPES = {
     FieldDescriptor.TYPE_MESSAGE: _DELIMITED,
 }
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_SECOND = timedelta(seconds=1)
+_DAY = 86_400
 
 
 def _encode(number: int) -> bytes:
@@ -70,4 +70,5 @@ _SECONDS, _NANOS = key(Timestamp, "seconds"), key(Timestamp, "nanos")
 def instant(moment: datetime) -> bytes:
     """The encoded `google.protobuf.Timestamp`, exact to the microsecond."""
     since = moment - _EPOCH
-    return integer(_SECONDS, since // _SECOND) + integer(_NANOS, since.microseconds * 1000)
+    seconds, nanos = since.days * _DAY + since.seconds, since.microseconds * 1000
+    return integer(_SECONDS, seconds) + integer(_NANOS, nanos)
