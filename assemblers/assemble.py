@@ -8,7 +8,7 @@ from assemblers.assembly import Assembly, BudgetReport, Conditions, Prompt, Turn
 from assemblers.budget import allocate
 from assemblers.digests import prompt_digest, section_digests
 from assemblers.formats import FORMATS
-from assemblers.layout import Page, breakpoints, lay_out
+from assemblers.layout import Page, lay_out
 from assemblers.offers import gather
 from assemblers.plan import Plan, plan_for
 from assemblers.records import Degradation, Material, PrefixRevision, Role, Slots
@@ -57,7 +57,8 @@ def assemble(
 
 
 def _prompt(conditions: Conditions, required: Required, page: Page, report: BudgetReport) -> Prompt:
-    marks = breakpoints(page.messages, conditions.max_breakpoints)
+    # Where fewer are allowed, the facts' goes first: they change more often.
+    marks = page.marks[: max(0, conditions.max_breakpoints)]
     prefix_sha256 = required.prefix.sha256 if required.prefix is not None else ""
     section_sha256 = section_digests(page.messages, page.known_sha256)
     whole = prompt_digest(prefix_sha256, page.messages, section_sha256)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from assemblers.assembly import Breakpoint, CandidateBlock, Message, Part, SourceKind
@@ -15,52 +14,49 @@ from assemblers.sections.history import history_block, history_part
 from assemblers.sections.material import MaterialCandidates, material_part
 from assemblers.sections.session import SessionCandidates, session_part
 
-_TTL_CLASSES = {SectionKind.PREFIX: "1h", SectionKind.FACTS: "5m"}
+_PREFIX_MARK = Breakpoint(0, 0, SectionKind.PREFIX, "1h")
+_FACTS_TTL_CLASS = "5m"
 
 
 class Page(NamedTuple):
-    """The messages, the decisions, and the digests of sections that were known beforehand."""
+    """The messages, the decisions, the digests of sections that were known beforehand, and where a provider may cache:
+    after the prefix and after the facts."""
 
     messages: tuple[Message, ...]
     blocks: tuple[CandidateBlock, ...]
     known_sha256: dict[SectionKind, str]
+    marks: tuple[Breakpoint, ...]
 
 
 def lay_out(required: Required, offers: Offers) -> Page:
     """Render what the shelves took. Byte order: prefix, facts, history, material, session, question, open turn."""
     known: dict[SectionKind, str] = {}
     blocks: list[CandidateBlock] = []
+    marks: tuple[Breakpoint, ...] = ()
     user, facts = 0, None
     if required.prefix is not None:
         blocks.append(required.prefix.block)
         known[SectionKind.PREFIX] = required.prefix.section_sha256
-        user = 1 if required.prefix.part is not None else 0
+        if required.prefix.part is not None:
+            user, marks = 1, (_PREFIX_MARK,)
     if offers.facts is not None:
         selection = select_facts(*offers.facts)
         facts, known[SectionKind.FACTS] = selection.part, selection.sha256
         blocks.append(facts_block(offers.facts[0], selection, user))
-    if facts is not None and required.facts_role is not None:
-        user, first = user + 1, 0
-    else:
-        first = 1 if facts is not None else 0
+    first = 0
+    if facts is not None:
+        marks = (*marks, Breakpoint(user, 0, SectionKind.FACTS, _FACTS_TTL_CLASS))
+        if required.facts_role is not None:
+            user += 1
+        else:
+            first = 1
     parts = _volatile(offers, blocks, user, first)
     parts.append(required.question)
     blocks.append(_question_block(required.question, user, first + len(parts) - 1))
     for number, message in enumerate(required.open.messages, user + 1):
         blocks += [_question_block(part, number, index) for index, part in enumerate(message.parts)]
     messages = message_list(required.prefix, required.facts_role, facts, tuple(parts), required.open)
-    return Page(messages, tuple(blocks), known)
-
-
-def breakpoints(messages: Sequence[Message], most: int) -> tuple[Breakpoint, ...]:
-    """Where a provider may cache: after the prefix and after the facts. At most `most`, the facts' is dropped first."""
-    found = []
-    for number, message in enumerate(messages):
-        # Both are the first part of their message.
-        section = message.parts[0].section
-        if section in _TTL_CLASSES:
-            found.append(Breakpoint(number, 0, section, _TTL_CLASSES[section]))
-    return tuple(found[: max(0, most)])
+    return Page(messages, tuple(blocks), known, marks)
 
 
 def _volatile(offers: Offers, blocks: list[CandidateBlock], user: int, first: int) -> list[Part]:
