@@ -18,7 +18,8 @@ from google.protobuf.message_factory import GetMessageClass
 from gateway.server.content_rules import Check, check_for
 
 # Field values are of the type that their descriptor says; a test is only ever planned for fields that fit it.
-Test = Callable[[Any], bool]
+# What it answers counts by its truth.
+Test = Callable[[Any], object]
 
 _KNOWN_OF_STRINGS = frozenset(("pattern", "min_len", "max_len", "max_bytes"))
 _KNOWN_OF_ENUMS = frozenset(("defined_only", "not_in"))
@@ -145,4 +146,6 @@ def _of_string(limits: dict[str, Any] | None) -> Test:
     if "pattern" not in limits:
         return lambda text: least <= len(text) <= most
     matches = re.compile(limits["pattern"]).fullmatch
-    return lambda text: matches(text) is not None and least <= len(text) <= most
+    if len(limits) == 1:
+        return matches
+    return lambda text: matches(text) and least <= len(text) <= most

@@ -1,9 +1,10 @@
 """The quick yes never says more than the whole validation, and does say it for requests as they come every day."""
 
-from typing import Any
+from typing import Any, cast
 
 import protovalidate
 import pytest
+from google.protobuf.descriptor import Descriptor
 from google.protobuf.message import DecodeError, Message
 from google.protobuf.message_factory import GetMessageClass
 from google.protobuf.timestamp_pb2 import Timestamp
@@ -35,8 +36,14 @@ MODULES: list[Any] = [
     session_pb2,
     trace_pb2,
 ]
+
+
+def descriptor_of(kind: type[Message]) -> Descriptor:
+    return cast("Descriptor", kind.DESCRIPTOR)
+
+
 PLAIN = {
-    kind: plain(kind.DESCRIPTOR, VALIDATOR)
+    kind: plain(descriptor_of(kind), VALIDATOR)
     for kind in (
         GetMessageClass(method.input_type)
         for module in MODULES
@@ -51,7 +58,11 @@ TEXTS = st.text(max_size=12) | st.sampled_from(
 
 
 def request(**changes: Any) -> ASSEMBLE:
-    turn: dict[str, Any] = {"turn_id": "t", "role": T.ROLE_USER, "contents": [T.Content(text="How are their terms?")]}
+    turn: dict[str, Any] = {
+        "turn_id": "t",
+        "role": T.ROLE_USER,
+        "contents": [T.Content(text="How are their terms?")],
+    }
     own = {name: changes.pop(name) for name in list(changes) if name in T.Turn.DESCRIPTOR.fields_by_name}
     session = T.SessionRef(tenant_id="acme", user_id="u@example", session_id="s")
     return ASSEMBLE(**({"session": session, "turn": T.Turn(**(turn | own))} | changes))
