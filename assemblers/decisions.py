@@ -18,6 +18,7 @@ from assemblers.assembly import (
     Int32s,
     Int64s,
     Part,
+    Source,
     SourceKind,
     Span,
 )
@@ -31,7 +32,7 @@ EXCLUDED = OUTCOMES.index(Outcome.EXCLUDED)
 CODE = {reason: code for code, reason in enumerate(REASONS)}
 NOT_PLACED = -1
 
-_NOWHERE = NOT_PLACED, NOT_PLACED
+_NOWHERE = Span(NOT_PLACED, NOT_PLACED, "", Source(SourceKind.POLICY_TEXT, ""))
 _FITS = CODE[Reason.WITHIN_BUDGET]
 _REQUIRED = CODE[Reason.REQUIRED]
 
@@ -95,24 +96,15 @@ def shelf_block(
     """The block of a section of a few pieces, of which those with a span in `part` are there."""
     if not pieces:
         return _small_block(shelf.kind, source_kind, (), b"", [], policy_fields, message, index)
-    count, places = len(pieces), {}
-    if part is not None:
-        for offset, length, item_id, _ in part.spans:
-            places[item_id] = offset, length
-    ids, tokens, offsets, lengths, absent = [], [], [], [], []
-    for row, (_, _, cost, item_id, _) in enumerate(pieces):
-        offset, length = places.get(item_id, _NOWHERE)
-        if offset < 0:
-            absent.append(row)
-        ids.append(item_id)
-        tokens.append(cost)
-        offsets.append(offset)
-        lengths.append(length)
-    codes = _codes(count, _FITS)
-    if absent:
+    places = {span[2]: span for span in part.spans} if part is not None else {}
+    ids = tuple([piece[3] for piece in pieces])
+    spans = [places.get(item, _NOWHERE) for item in ids]
+    figures = [piece[2] for piece in pieces] + [span[0] for span in spans] + [span[1] for span in spans]
+    codes = _codes(len(ids), _FITS)
+    if _NOWHERE in spans:
+        absent = [row for row, span in enumerate(spans) if span is _NOWHERE]
         codes = _with_absent(codes, absent, shelf.short)
-    figures = [*tokens, *offsets, *lengths]
-    return _small_block(shelf.kind, source_kind, tuple(ids), codes, figures, policy_fields, message, index)
+    return _small_block(shelf.kind, source_kind, ids, codes, figures, policy_fields, message, index)
 
 
 @lru_cache(maxsize=256)

@@ -38,8 +38,8 @@ def section_digests(messages: Sequence[Message], known: Mapping[SectionKind, str
     """SHA-256 (hex) of each section's bytes, its parts joined in order; `known` ones are not hashed again."""
     texts: dict[SectionKind, str] = {}
     for message in messages:
-        for part in message.parts:
-            texts[part.section] = texts[part.section] + part.text if part.section in texts else part.text
+        for section, _, text, _, _ in message.parts:
+            texts[section] = texts[section] + text if section in texts else text
     return {section: known.get(section) or text_digest(text) for section, text in texts.items()}
 
 
@@ -53,12 +53,11 @@ def prompt_digest(
     digest. A form is `text`, or `call`, `result` or `error` with call id and tool name, each behind its length.
     """
     lines = [f"{_PROMPT_DOMAIN} {prefix_sha256}\n"]
-    for place, message in enumerate(messages):
-        for part in message.parts:
+    for place, (role, parts) in enumerate(messages):
+        for section, content, text, _, _ in parts:
+            form = "text" if isinstance(content, Text) else _form(content)
             # Formatting a StrEnum gives its value; asking for `.value` runs a Python property.
-            head = f"{place} {message.role} {part.section} {len(part.text)}"
-            form = "text" if isinstance(part.content, Text) else _form(part.content)
-            lines.append(f"{head} {form}\n")
+            lines.append(f"{place} {role} {section} {len(text)} {form}\n")
     lines += [f"{section} {sha256_hex}\n" for section, sha256_hex in sections.items()]
     return text_digest("".join(lines))
 
