@@ -137,9 +137,11 @@ def _score(archive: Archive, terms: Sequence[str], params: RankParams) -> _Score
     sums = archive.postings.scores(rows, params.saturation, archive.size)
     # A unit and its neighbours in one pass: gaps part the sessions, so no sum reaches across, and thousandths
     # stay below 2**50, where float64 is exact. The unit's own part is whole, so it may share the division.
-    lifted = np.correlate(sums[: archive.row_size], params.kernel)
-    totals = (lifted.astype(np.int64) // _PERMILLE)[archive.slots]
-    shares = (sums[archive.row_size :] * params.session_permille).astype(np.int64) // _PERMILLE
+    lifted = np.correlate(sums[: archive.row_size], params.kernel).astype(np.int64)
+    lifted //= _PERMILLE
+    totals = lifted[archive.slots]
+    shares = (sums[archive.row_size :] * params.session_permille).astype(np.int64)
+    shares //= _PERMILLE
     totals += shares[archive.sessions]
     return _Scored(sums, shares, totals)
 
@@ -163,7 +165,8 @@ def _best(
     bits = size.bit_length()
     matched = int(np.count_nonzero(totals))
     kept = min(matched, limit)
-    keys = (totals << bits) | indexes
+    keys = totals << bits
+    keys |= indexes
     if size > _WORTH_PARTING * limit:
         keys = np.partition(keys, size - limit - 1)[size - limit - 1 :]
     keys.sort()
