@@ -64,7 +64,8 @@ class FactsSection:
     role: Role = Role.USER
     heading: str = "What is on record about the user. It may be out of date."
     precedence: str = (
-        "The current conversation overrides these stored facts; stored facts override excerpts of past sessions."
+        "The current conversation overrides these stored facts; "
+        "stored facts override excerpts of past sessions."
     )
     min_confidence_permille: int = 700
     max_facts: int | None = None

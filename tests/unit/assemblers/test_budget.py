@@ -118,3 +118,30 @@ def test_no_allocation_passes_the_room_or_a_ceiling_and_the_rest_is_exact(room: 
         assert len(set(shelf.taken)) == len(shelf.taken)
         assert shelf.ceiling is None or shelf.used <= shelf.ceiling
         assert shelf.max_items is None or len(shelf.taken) <= shelf.max_items
+
+
+@given(
+    st.lists(st.integers(1, 20), max_size=6),
+    st.integers(0, 120),
+    st.none() | st.integers(0, 90),
+    st.integers(0, 40),
+    st.integers(1, 9),
+)
+def test_a_section_that_is_known_to_fit_whole_comes_out_as_when_it_is_tried(
+    costs: list[int], room: int, ceiling: int | None, floor: int, group_cost: int
+):
+    def section() -> Shelf:
+        return Shelf(
+            SectionKind.SESSION,
+            costs,
+            min(floor, room),
+            ceiling,
+            groups=[0] * len(costs),
+            group_costs=(group_cost,),
+        )
+
+    tried, known, whole = section(), section(), sum(costs) + group_cost
+    if ceiling is None or whole <= ceiling:
+        known.whole = (range(len(costs)), whole, None)
+    assert allocate(room, [known]) == allocate(room, [tried])
+    assert (list(known.taken), known.charge) == (list(tried.taken), tried.charge)
