@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from storage.conformance.samples import trace
+from storage.conformance.samples import trace, turn
 from storage.sqlite import checkpoints, open_sqlite
 from storage.sqlite.checkpoints import advance, empty_log, start_over
 from storage.sqlite.connection import connect_reader, connect_writer
@@ -106,3 +106,18 @@ def test_neither_waits_for_a_reader(tmp_path: Path, act: Callable[[sqlite3.Conne
     reader.close()
     assert act(connection)
     connection.close()
+
+
+async def test_an_append_writes_few_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A commit costs what it writes: a page more per append means an index more than it needs."""
+    monkeypatch.setattr(checkpoints, "WRITES", 10**9)
+    async with await open_sqlite(tmp_path) as storage:
+        await append(storage, 0, 40)
+        connection = connect_reader(tmp_path / "muniment.db")
+        # With nothing left to copy, the next commit starts the log over: what it holds at the end are these appends.
+        advance(connection)
+        for index in range(100):
+            kept = turn(f"t{index}")
+            await storage.traces.append(trace(f"y{index}", turn_id=kept.turn_id, kept=kept))
+        assert advance(connection) / 100 < 8
+        connection.close()
