@@ -189,7 +189,7 @@ class SearchHistoryResponse(_message.Message):
     MATCHED_COUNT_FIELD_NUMBER: _builtins.int
     QUERY_TERMS_FIELD_NUMBER: _builtins.int
     matched_count: _builtins.int
-    """How many excerpts have any of the terms."""
+    """How many excerpts scored above zero: those with any of the terms, and those near them or in a session with them."""
     @_builtins.property
     def matches(self) -> _containers.RepeatedCompositeFieldContainer[Global___ExcerptMatch]:
         """The best excerpts, best first, as far as 1 MiB goes."""
