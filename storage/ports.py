@@ -354,6 +354,7 @@ class PrefixStore(Protocol):
 class TraceDraft:
     """A trace before it is sealed. `record` is its canonical bytes without content, which the chain hashes; `content`
     (texts and salts) lies beside the chain and can be erased. `body_sha256` is the request's, for repeats of the turn.
+    `request_id` ("": none) stands for that body for 24 hours; no answer is kept for it, since the turn answers repeats.
     """
 
     trace_id: str
@@ -366,6 +367,7 @@ class TraceDraft:
     body_sha256: bytes
     turn: Turn | None = None
     turn_expire_time: datetime | None = None
+    request_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -423,7 +425,8 @@ class TraceStore(Protocol):
 
     async def append(self, draft: TraceDraft) -> Seal:
         """Append trace and turn in one durable step, shared with concurrent appends; the turn counts as answered.
-        A turn that was answered in between raises `AlreadyExists("turn_id")`."""
+        A turn that was answered in between raises `AlreadyExists("turn_id")`; a request id that was used with another
+        body raises `RequestIdReused`, whatever the turn."""
         ...
 
     async def get(self, tenant_id: str, trace_id: str) -> StoredTrace: ...

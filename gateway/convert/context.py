@@ -43,6 +43,7 @@ def request_of(
         caller_breakpoints=message.caller_breakpoints,
         time_zone=message.time_zone or "UTC",
         labels=tuple(sorted(message.labels.items())) if message.labels else (),
+        request_id=message.request_id,
     )
 
 

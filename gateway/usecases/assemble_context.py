@@ -306,7 +306,7 @@ def _draft(work: _Work, answer: Answer) -> TraceDraft:
     return TraceDraft(
         trace_id=answer.trace_id, session=request.session, turn_id=request.turn.turn_id, policy=answer.policy,
         create_time=work.conditions.now, record=answer.captured.record, content=answer.captured.content,
-        body_sha256=request.body_sha256, turn=request.turn if keeps else None,
+        body_sha256=request.body_sha256, turn=request.turn if keeps else None, request_id=request.request_id,
     )  # fmt: skip
 
 

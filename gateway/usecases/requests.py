@@ -30,7 +30,7 @@ class ContextRequest(NamedTuple):
     """One turn to assemble a prompt for.
 
     `policy` is empty, a policy id, or a resource name of a policy or revision. `body_sha256` identifies the request
-    for repeats of the turn; `time_zone` is a valid IANA name.
+    for repeats of the turn and of `request_id` ("": none); `time_zone` is a valid IANA name.
     """
 
     session: SessionRef
@@ -44,3 +44,4 @@ class ContextRequest(NamedTuple):
     caller_breakpoints: int = 0
     time_zone: str = "UTC"
     labels: tuple[tuple[str, str], ...] = ()
+    request_id: str = ""

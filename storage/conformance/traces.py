@@ -3,10 +3,27 @@
 from dataclasses import replace
 
 from assemblers.records import SessionRef
-from storage.conformance.samples import ALL, NOW, OTHER, SESSION, USER, later, receipt, refused, trace, turn
-from storage.errors import AlreadyExists, NotFound
+from storage.conformance.samples import (
+    ALL,
+    NOW,
+    OTHER,
+    SESSION,
+    USER,
+    fact,
+    later,
+    receipt,
+    refused,
+    trace,
+    turn,
+)
+from storage.errors import AlreadyExists, NotFound, RequestIdReused
 from storage.ledger import GENESIS, verify
-from storage.ports import PageRequest, Storage, TraceSelector
+from storage.ports import PageRequest, Storage, TraceDraft, TraceSelector
+
+
+def claimed(trace_id: str, request_id: str, body: bytes) -> TraceDraft:
+    """A trace that was asked for under a request id."""
+    return replace(trace(trace_id), request_id=request_id, body_sha256=body * 32)
 
 
 class TraceSuite:
@@ -68,6 +85,45 @@ class TraceSuite:
         with refused(AlreadyExists) as caught:
             await storage.traces.append(trace("x2", turn_id="t1", when=almost))
         assert caught.error.what == "turn_id"
+
+    async def test_a_request_id_stands_for_one_body_within_a_day(self, storage: Storage) -> None:
+        await storage.traces.append(claimed("x1", "r", b"b"))
+        almost = later(hours=23, minutes=59)
+        with refused(RequestIdReused):
+            await storage.traces.append(replace(claimed("x2", "r", b"c"), create_time=almost))
+        assert storage.traces.answered(SESSION, "turn-of-x2", almost) is None
+        await storage.traces.append(replace(claimed("x3", "r", b"c"), create_time=later(hours=24)))
+        chain = await storage.traces.chain("acme", 0, 10)
+        assert [stored.trace_id for stored in chain] == ["x1", "x3"]
+
+    async def test_a_repeat_of_a_request_is_known_by_its_turn(self, storage: Storage) -> None:
+        await storage.traces.append(claimed("x1", "r", b"b"))
+        with refused(AlreadyExists) as caught:
+            await storage.traces.append(replace(claimed("x2", "r", b"b"), turn_id="turn-of-x1"))
+        assert caught.error.what == "turn_id"
+
+    async def test_another_body_under_the_request_id_of_the_turn_is_a_matter_of_the_request_id(
+        self, storage: Storage
+    ) -> None:
+        await storage.traces.append(claimed("x1", "r", b"b"))
+        with refused(RequestIdReused):
+            await storage.traces.append(replace(claimed("x2", "r", b"c"), turn_id="turn-of-x1"))
+
+    async def test_an_append_that_was_refused_does_not_take_its_request_id(self, storage: Storage) -> None:
+        await storage.traces.append(trace("x1"))
+        with refused(AlreadyExists):
+            await storage.traces.append(replace(claimed("x2", "r", b"b"), turn_id="turn-of-x1"))
+        await storage.traces.append(claimed("x3", "r", b"c"))
+
+    async def test_request_ids_of_other_tenants_and_of_other_writes_do_not_matter(
+        self, storage: Storage
+    ) -> None:
+        await storage.facts.record(USER, [fact()], NOW, receipt("r"))
+        await storage.traces.append(claimed("x1", "r", b"b"))
+        foreign = SessionRef("umbrella", "ann", "s1")
+        await storage.traces.append(replace(claimed("x1", "r", b"c"), session=foreign))
+        for trace_id in ("x2", "x3"):
+            await storage.traces.append(claimed(trace_id, "", trace_id.encode()))
 
     async def test_after_a_day_a_turn_may_be_answered_again(self, storage: Storage) -> None:
         await storage.traces.append(trace("x1", turn_id="t1"))

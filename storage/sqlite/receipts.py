@@ -6,7 +6,7 @@ The answer to a write of facts shows their content, so it is forgotten with the 
 import json
 import sqlite3
 from collections.abc import Callable, Iterable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final, TypeVar
 
 from assemblers.records import UserRef
@@ -57,12 +57,35 @@ def once(
     return result
 
 
+def claim(
+    connection: sqlite3.Connection,
+    key: tuple[str, str, str],
+    body_sha256: bytes,
+    user: UserRef,
+    now: datetime,
+) -> None:
+    """Let a request id (tenant, method, id) stand for a body, where something else answers the repeats.
+
+    Raises `RequestIdReused` where it stands for another. Nothing of an answer is kept, so nothing of it need be erased.
+    """
+    found = connection.execute(_FIND, (*key, to_micros(now))).fetchone()
+    if found is None:
+        expires = to_micros(now + KEPT)
+        connection.execute(_STORE, (*key, user.user_id, "[]", body_sha256, None, expires))
+    elif found[0] != body_sha256:
+        raise _reused()
+
+
 def _repeat(receipt: Receipt[T], body_sha256: bytes, response: bytes | None) -> Exception:
     if body_sha256 != receipt.body_sha256:
-        return RequestIdReused("the request id was used with another body; choose a new one")
+        return _reused()
     if response is None:
         return Erased("what was answered then has been deleted since")
     return Repeated(response)
+
+
+def _reused() -> RequestIdReused:
+    return RequestIdReused("the request id was used with another body; choose a new one")
 
 
 def forget_answers_with(connection: sqlite3.Connection, user: UserRef, fact_no: int) -> None:

@@ -11,12 +11,15 @@ from storage.ledger import FIRST_SEQUENCE, GENESIS, seal
 from storage.ports import AnsweredTurn, Page, PageRequest, Seal, StoredTrace, TraceDraft, TraceSelector
 from storage.sql.columns import MAX_NUMBER, to_micros
 from storage.sqlite.database import Database
+from storage.sqlite.receipts import claim
 from storage.sqlite.retention import Retention
 from storage.sqlite.trace_rows import COLUMNS, conditions, reader_of
 from storage.sqlite.turn_rows import add_turn
 
 ANSWER_KEPT: Final = timedelta(hours=24)
 """How long a turn that is sent again gets its first answer."""
+_METHOD: Final = "AssembleContext"
+"""What leaves traces, as the name of the method in the keys of request ids."""
 _ANSWER_KEPT_MICROS: Final = ANSWER_KEPT // timedelta(microseconds=1)
 
 # At most one trace of a turn is younger than a day: `append` sees to it, within the transaction that adds one.
@@ -74,6 +77,9 @@ class SqliteTraces:
     def _append(self, connection: sqlite3.Connection, draft: TraceDraft) -> Seal:
         session, created = draft.session, to_micros(draft.create_time)
         self._retention.sweep(connection, created)
+        if draft.request_id:
+            key = (session.tenant_id, _METHOD, draft.request_id)
+            claim(connection, key, draft.body_sha256, session.user, draft.create_time)
         if connection.execute(_ANSWERED, _answered_key(session, draft.turn_id, created)).fetchone():
             raise AlreadyExists("turn_id")
         if draft.turn is not None:
