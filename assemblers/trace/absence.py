@@ -15,7 +15,15 @@ from assemblers.ranking import analyze, query_terms
 from assemblers.records import Excerpt, Fact, FactState, Reason, SectionKind, Subject
 from assemblers.trace.archive_then import ArchiveThen
 from assemblers.trace.candidates import Candidate, candidate, find_block, find_row, numbers, with_refs
-from assemblers.trace.findings import Absence, Finding, SectionGone, degraded, present, section_missing
+from assemblers.trace.findings import (
+    Absence,
+    Finding,
+    SectionGone,
+    degraded,
+    present,
+    second,
+    section_missing,
+)
 from assemblers.trace.record import TraceContent, TraceRecord
 from assemblers.trace.remedies import Remedy, excerpt_remedy, fact_remedy
 from assemblers.trace.replay import Surroundings
@@ -73,7 +81,7 @@ class Trace:
 
 def explain_absence(trace: Trace, missed: Missed) -> tuple[Absence, ...]:
     """One explanation for each thing that fits, the likeliest first, at most 20, at least one. What is in the
-    prompt after all has the finding PRESENT."""
+    prompt after all has the finding PRESENT; of a key's values it is the first."""
     if isinstance(missed, MissedFact):
         return (_fact(trace, missed.no),)
     if isinstance(missed, MissedKey):
@@ -88,7 +96,8 @@ def _key(trace: Trace, missed: MissedKey) -> tuple[Absence, ...]:
     facts = [f for f in trace.surroundings.facts.values() if f.key == missed.key and f.subject == subject]
     facts.sort(key=lambda fact: (-fact.read_time.timestamp(), -fact.revision))
     if facts:
-        return tuple(_fact(trace, fact.no) for fact in facts[:MAX_EXPLANATIONS])
+        found = sorted((_fact(trace, fact.no) for fact in facts), key=_tellingness)
+        return tuple(found[:MAX_EXPLANATIONS])
     if trace.surroundings.policy.policy.facts.key(missed.key) is not None:
         remedy, policy_field = f"No fact of key {missed.key} is on record: record one.", ""
     else:
@@ -122,7 +131,7 @@ def _written_later(fact: Fact, text: str, trace: Trace) -> Absence:
         f"It was written at {fact.write_time:%Y-%m-%d %H:%M:%S} UTC, after this prompt of "
         f"{trace.record.now:%Y-%m-%d %H:%M:%S} UTC: later prompts may have it."
     )
-    figures = {"write_time": fact.write_time.isoformat(), "now": trace.record.now.isoformat()}
+    figures = {"write_time": second(fact.write_time), "now": second(trace.record.now)}
     return Absence(Finding.RECORDED_LATER, f"fact/{fact.no}", text, None, "", remedy, figures)
 
 
@@ -246,6 +255,20 @@ _LIKELIEST: Final = (
 def _likeliness(absence: Absence) -> int:
     """What was considered and left out is the likeliest to be missed."""
     return _LIKELIEST.index(absence.finding)
+
+
+_MOST_TELLING: Final = (
+    Finding.PRESENT,
+    Finding.EXCLUDED,
+    Finding.NOT_CONSIDERED,
+    Finding.RECORDED_LATER,
+    Finding.NOT_ON_RECORD,
+)
+
+
+def _tellingness(absence: Absence) -> int:
+    """Of one key's values: what the prompt has answers the question, and what came later never does."""
+    return _MOST_TELLING.index(absence.finding)
 
 
 def _fact_text(fact: Fact) -> str:

@@ -3,7 +3,7 @@ it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -99,20 +99,23 @@ def excerpt_origin(excerpt: Excerpt) -> Iterator[Step]:
     yield Step(StepKind.ARCHIVED, None, "", kept, excerpt.session_id)
 
 
-def slot_origin(ref: str, slots: Slots) -> Iterator[Step]:
+def slot_origin(ref: str, slots: Slots, turn_times: Mapping[str, datetime]) -> Iterator[Step]:
     """Who set a slot, from which turn, and how surely. `ref` is `focus`, `filter/KEY`, `format`,
-    `question/TURN`."""
+    `question/TURN`. A slot knows its turn, of which `turn_times` may have the time."""
     name, _, key = ref.partition("/")
     if name == "focus" and slots.focus is not None:
         what = f"focus set to {slots.focus.type} {slots.focus.id}, {slots.focus.certainty.lower()}"
-        yield Step(StepKind.OBSERVED, None, slots.focus.set_by, what, slots.focus.turn_id)
+        time = turn_times.get(slots.focus.turn_id)
+        yield Step(StepKind.OBSERVED, time, slots.focus.set_by, what, slots.focus.turn_id)
     for item in slots.filters:
         if name == "filter" and item.key == key:
             what = f"filter {item.key} set to {item.value}, {item.certainty.lower()}"
-            yield Step(StepKind.OBSERVED, None, item.set_by, what, item.turn_id)
+            time = turn_times.get(item.turn_id)
+            yield Step(StepKind.OBSERVED, time, item.set_by, what, item.turn_id)
     for question in slots.recent_questions:
         if name == "question" and question.turn_id == key:
-            yield Step(StepKind.OBSERVED, None, "user", f"asked in turn {key}", key)
+            time = turn_times.get(key)
+            yield Step(StepKind.OBSERVED, time, "user", f"asked in turn {key}", key)
     if name == "format" and slots.answer_format:
         yield Step(StepKind.OBSERVED, None, "", f"answer format set to {slots.answer_format}")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, NamedTuple
 
@@ -37,11 +37,13 @@ _BEATEN: Final = frozenset(
 @dataclass(frozen=True, slots=True)
 class Looked:
     """What explaining may look at beside the trace: what it names, the replayed prompt (None where it could
-    not be replayed) and the instant up to which the aftermath is told."""
+    not be replayed), the instant up to which the aftermath is told, and when turns of the session came, by their ids,
+    as far as that is known."""
 
     surroundings: Surroundings
     prompt: Prompt | None
     as_of: datetime
+    turn_times: Mapping[str, datetime] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,7 @@ def explain_item(record: TraceRecord, content: TraceContent, item_id: str, looke
     runs = list(_runs(looked.prompt, item_id))
     chosen = _candidate(found, item_id, runs)
     given = looked.surroundings
-    origin = sorted(_origin(chosen, record, content, given), key=_time_of)
+    origin = sorted(_origin(chosen, record, content, looked), key=_time_of)
     after = sorted(_aftermath(chosen, record, looked), key=_time_of)
     return Explanation(
         chosen,
@@ -176,9 +178,8 @@ def _kind_of(item_id: str) -> tuple[SourceKind, str]:
     return _KINDS.get(head, SourceKind.TURN), ref
 
 
-def _origin(
-    chosen: Candidate, record: TraceRecord, content: TraceContent, given: Surroundings
-) -> Iterator[Step]:
+def _origin(chosen: Candidate, record: TraceRecord, content: TraceContent, looked: Looked) -> Iterator[Step]:
+    given = looked.surroundings
     head, _, ref = chosen.item_id.partition("/")
     kind, _ = _kind_of(chosen.item_id)
     if kind is SourceKind.FACT and int(ref) in given.facts:
@@ -188,7 +189,7 @@ def _origin(
     elif kind is SourceKind.ARCHIVED_SESSION:
         yield from _session_origin(ref, given)
     elif kind is SourceKind.SLOT:
-        yield from slot_origin(ref, content.slots_before)
+        yield from slot_origin(ref, content.slots_before, looked.turn_times)
     elif kind is SourceKind.MATERIAL:
         yield from (
             step for m in content.material if str(m.index) == ref for step in material_origin(m, record)
@@ -239,7 +240,13 @@ def _selected(chosen: Candidate, record: TraceRecord, found: tuple[CandidateBloc
         of = f" of {record.history.matched} that matched" if record.history else ""
         legs = ", ".join(f"{leg} {score / 1e6:.3f}" for leg, score in chosen.scores.items())
         what += f", as number {found[1] + 1}{of} ({legs})"
-    return Step(StepKind.SELECTED, record.now, record.policy, f"{what}: {chosen.reason}", chosen.policy_field)
+    return Step(
+        StepKind.SELECTED, record.now, record.policy, f"{what}: {_words(chosen.reason)}", chosen.policy_field
+    )
+
+
+def _words(reason: Reason) -> str:
+    return reason.lower().replace("_", " ")
 
 
 def _won_over(found: tuple[CandidateBlock, int] | None, given: Surroundings) -> tuple[Candidate, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from enum import StrEnum
 
 from assemblers.policy.model import PolicyRevision
@@ -31,8 +32,8 @@ class Finding(StrEnum):
 class Absence:
     """Why one thing is absent. `reason` is None where the finding says it all; `policy_field` is the path of
     the field that decided, empty where none did; `remedy` is what would have let it in, in words, and
-    `figures` what it rests on (numbers in digits, instants in ISO 8601); `candidate` is None where the trace
-    does not hold it."""
+    `figures` what it rests on (numbers in digits, instants as `minute` or `second` writes them); `candidate`
+    is None where the trace does not hold it."""
 
     finding: Finding
     item_id: str
@@ -42,6 +43,16 @@ class Absence:
     remedy: str
     figures: Mapping[str, str] = field(default_factory=dict)
     candidate: Candidate | None = None
+
+
+def minute(instant: datetime) -> str:
+    """ISO 8601 in UTC to the minute, `2026-03-31T09:00Z`: what a person compares."""
+    return f"{instant.astimezone(UTC):%Y-%m-%dT%H:%MZ}"
+
+
+def second(instant: datetime) -> str:
+    """As `minute`, to the second: for instants that may lie within one minute."""
+    return f"{instant.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
 def present(found: Candidate, text: str) -> Absence:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
 import numpy as np
@@ -15,6 +15,7 @@ from assemblers.records import Excerpt, Fact, Reason
 from assemblers.sections.archive import date_line
 from assemblers.trace.candidates import Candidate, find_block, numbers
 from assemblers.trace.explain import report_of
+from assemblers.trace.findings import minute
 from assemblers.trace.record import TraceRecord
 from assemblers.trace.replay import Surroundings, model_tokens
 
@@ -78,7 +79,7 @@ def _superseded(fact: Fact, record: TraceRecord, given: Surroundings) -> Remedy:
         f"fact/{newer.no}, read at {newer.source} on {_day(newer.read_time)}, had taken its place"
         f" (this one was read on {_day(fact.read_time)}): record a newer reading."
     )
-    return Remedy(text, {"superseded_by": f"fact/{newer.no}", "read_time": newer.read_time.isoformat()})
+    return Remedy(text, {"superseded_by": f"fact/{newer.no}", "read_time": minute(newer.read_time)})
 
 
 def _current(fact: Fact, record: TraceRecord, given: Surroundings) -> Fact | None:
@@ -94,18 +95,18 @@ def _current(fact: Fact, record: TraceRecord, given: Surroundings) -> Fact | Non
 def _expired(fact: Fact, record: TraceRecord) -> Remedy:
     late = record.now - fact.expire_time
     text = (
-        f"It expired on {_day(fact.expire_time)}, {late.days} days before this prompt, {fact.kind.lower()}"
-        f" facts being kept for {(fact.expire_time - fact.read_time).days} days from their reading: read it"
+        f"It expired on {_day(fact.expire_time)}, {_days(late)} before this prompt, {fact.kind.lower()}"
+        f" facts being kept for {_days(fact.expire_time - fact.read_time)} from their reading: read it"
         f" again at {fact.source}, or lengthen the time to live."
     )
-    figures = {"expire_time": fact.expire_time.isoformat(), "days_expired": str(late.days)}
+    figures = {"expire_time": minute(fact.expire_time), "days_expired": str(late.days)}
     return Remedy(text, figures)
 
 
 def _invalidated(fact: Fact) -> Remedy:
     when = f" on {_day(fact.invalidated_time)}" if fact.invalidated_time else ""
     why = f" ({fact.invalidation_reason})" if fact.invalidation_reason else ""
-    figures = {"invalidated_time": fact.invalidated_time.isoformat()} if fact.invalidated_time else {}
+    figures = {"invalidated_time": minute(fact.invalidated_time)} if fact.invalidated_time else {}
     return Remedy(f"It was invalidated{when}{why}: record it anew from its source.", figures)
 
 
@@ -177,6 +178,12 @@ _PLAIN: Final[Mapping[Reason, str]] = {
 
 def _day(instant: datetime) -> str:
     return f"{instant:%Y-%m-%d}"
+
+
+def _days(length: timedelta) -> str:
+    if length < timedelta(days=1):
+        return "less than a day"
+    return "1 day" if length.days == 1 else f"{length.days} days"
 
 
 def _micros(score: int) -> str:

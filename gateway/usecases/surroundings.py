@@ -20,6 +20,7 @@ from storage.errors import NotFound as NotStored
 from storage.ports import FactSelector, PageRequest, Storage
 
 FACTS_AT_ONCE = 500
+TURNS_AT_ONCE = 200
 
 
 class Lookups:
@@ -48,6 +49,19 @@ class Lookups:
         except FailedPrecondition:
             excerpts = ()
         return observed_of(facts.values(), excerpts)
+
+    async def turn_times(self, trace: OpenedTrace, given: Surroundings, now: datetime) -> dict[str, datetime]:
+        """When turns of the trace's session came, by id: those that are live at `now` or archived."""
+        excerpts = given.excerpts.values()
+        session = trace.session
+        times = {e.turn_id: e.occur_time for e in excerpts if e.session_id == session.session_id}
+        cursor, more = "", True
+        while more:
+            page = await self._storage.transcripts.list(session, now, PageRequest(TURNS_AT_ONCE, cursor))
+            times.update((turn.turn_id, turn.occur_time) for turn in page.items)
+            cursor = page.next_cursor
+            more = bool(cursor)
+        return times
 
     async def facts(self, user: UserRef, wanted: Sequence[int]) -> dict[int, Fact]:
         """The user's facts of those numbers, in whatever state; unknown numbers are left out."""

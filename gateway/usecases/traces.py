@@ -78,7 +78,10 @@ class TraceReader:
         """Why an item is in a prompt, and what became of it until `as_of`. Raises NotFound for any other item."""
         trace = await self._replayer.open(tenant_id, trace_id)
         given = await self._lookups.everything_for(trace)
-        looked = Looked(given, _prompt(trace, given), as_of)
+        # Only slots name a turn without its time.
+        slot = item_id.startswith("slot/")
+        times = await self._lookups.turn_times(trace, given, as_of) if slot else {}
+        looked = Looked(given, _prompt(trace, given), as_of, times)
         try:
             explained = explain_item(trace.record, trace.readable(), item_id, looked)
         except NotInPrompt:

@@ -1,7 +1,7 @@
 """Why something is absent: one test for each reason, with the figures that would have let it in."""
 
 from dataclasses import replace
-from datetime import UTC
+from datetime import UTC, timedelta
 
 import pytest
 
@@ -54,12 +54,12 @@ EXPIRED = (
         (
             1, Reason.SUPERSEDED, "",
             SUPERSEDED,
-            {"superseded_by": "fact/2", "read_time": "2026-11-15T09:30:00+00:00"},
+            {"superseded_by": "fact/2", "read_time": "2026-11-15T09:30Z"},
         ),
         (
             3, Reason.EXPIRED, "facts.ttl",
             EXPIRED,
-            {"expire_time": "2026-11-26T09:30:00+00:00", "days_expired": "3"},
+            {"expire_time": "2026-11-26T09:30Z", "days_expired": "3"},
         ),
         (
             4, Reason.KEY_NOT_ALLOWED, "facts.allowlist",
@@ -69,7 +69,7 @@ EXPIRED = (
         (
             8, Reason.INVALIDATED, "",
             "It was invalidated on 2026-11-28 (agent at fault): record it anew from its source.",
-            {"invalidated_time": "2026-11-28T09:30:00+00:00"},
+            {"invalidated_time": "2026-11-28T09:30Z"},
         ),
         (
             9, Reason.LOW_CONFIDENCE, "sections[1].facts.min_confidence_permille",
@@ -188,11 +188,32 @@ def test_what_was_never_recorded():
     assert why_not(MissedExcerpt(77)).finding is Finding.NOT_ON_RECORD
 
 
+def test_of_a_keys_values_the_present_one_comes_first_and_later_ones_last():
+    later = fact(12, "plan", "enterprise", write_time=NOW + DAY, read_time=NOW + DAY)
+    found = explain_absence(trace_of(play(), facts=with_facts(later)), MissedKey("plan"))
+    assert [(each.item_id, each.finding) for each in found] == [
+        ("fact/2", Finding.PRESENT), ("fact/1", Finding.EXCLUDED), ("fact/12", Finding.RECORDED_LATER),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("late", "said"),
+    [
+        (timedelta(seconds=1), "less than a day before this prompt"),
+        (timedelta(days=1), "1 day before this prompt"),
+        (timedelta(days=2), "2 days before this prompt"),
+    ],
+)
+def test_how_long_a_fact_had_expired(late: timedelta, said: str):
+    expired = replace(FACTS[6], expire_time=NOW - late)
+    assert said in why_not(MissedFact(expired.no), facts=with_facts(expired)).remedy
+
+
 def test_a_fact_written_after_the_trace():
     later = fact(12, "tone", "formal", write_time=NOW + DAY)
     found = why_not(MissedFact(12), facts=with_facts(later))
     assert (found.finding, found.reason) == (Finding.RECORDED_LATER, None)
-    assert found.figures["write_time"] == (NOW + DAY).isoformat()
+    assert found.figures["write_time"] == "2026-11-30T09:30:00Z"
 
 
 def test_a_deleted_fact_keeps_its_fate_and_shows_no_text():

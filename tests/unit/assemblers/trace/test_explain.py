@@ -1,7 +1,9 @@
 """Why something is there: the line of descent of every kind of item, and what it was preferred to."""
 
+from collections.abc import Mapping
 from dataclasses import replace
-from datetime import UTC
+from datetime import UTC, datetime
+from types import MappingProxyType
 
 import pytest
 
@@ -20,13 +22,17 @@ POLICY = policy().name
 
 
 def explain(
-    item_id: str, scene: Scene | None = None, prompt: bool = True, days: int = 0, **facts: object
+    item_id: str,
+    scene: Scene | None = None,
+    prompt: bool = True,
+    days: int = 0,
+    turn_times: Mapping[str, datetime] = MappingProxyType({}),
 ) -> Explanation:
     scene = scene or play()
     record, content = decode_record(scene.captured.record), decode_content(scene.captured.content)
     shown = replay(record, content, scene.surroundings).prompt if prompt else None
     given = scene.surroundings
-    return explain_item(record, content, item_id, Looked(given, shown, NOW + days * DAY))
+    return explain_item(record, content, item_id, Looked(given, shown, NOW + days * DAY, turn_times))
 
 
 def kinds(explanation: Explanation) -> list[StepKind]:
@@ -61,7 +67,7 @@ def test_a_fact_is_followed_from_its_source_to_its_bytes():
     assert (superseded.reference, superseded.time) == ("fact/1", NOW - 14 * DAY)
     assert selected.time == NOW
     assert selected.description == (
-        f"included in this prompt at bytes 161 to {161 + len(found.text)} of message 1, part 0: WITHIN_BUDGET"
+        f"included in this prompt at bytes 161 to {161 + len(found.text)} of message 1, part 0: within budget"
     )
 
 
@@ -149,6 +155,16 @@ def test_every_kind_of_item_has_an_origin(
     assert found.steps[-1].kind is StepKind.SELECTED
     assert found.candidate.item_id == item_id
     assert found.candidate.is_in
+
+
+@pytest.mark.parametrize(
+    ("item_id", "turn_id"), [("slot/focus", "t5"), ("slot/filter/region", "t6"), ("slot/question/t6", "t6")]
+)
+def test_a_slot_is_dated_by_its_turn_where_that_is_known(item_id: str, turn_id: str):
+    said = NOW - DAY
+    assert explain(item_id).steps[0].time is None
+    assert explain(item_id, turn_times={turn_id: said}).steps[0].time == said
+    assert explain(item_id, turn_times={"another": said}).steps[0].time is None
 
 
 def test_every_byte_of_every_part_can_be_explained():

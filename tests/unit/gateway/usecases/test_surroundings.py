@@ -8,15 +8,26 @@ from pathlib import Path
 import pytest
 
 from assemblers.policy.model import PolicyRevision
-from assemblers.records import Fact, FactKind, FactOrigin, FactState, PrefixRevision, Subject, ValueType
+from assemblers.records import (
+    Fact,
+    FactKind,
+    FactOrigin,
+    FactState,
+    PrefixRevision,
+    Role,
+    Subject,
+    Text,
+    Turn,
+    ValueType,
+)
 from gateway.errors import FailedPrecondition, GatewayError, Internal, NotFound, Reason
 from gateway.tokenizers import TokenizerRegistry
 from gateway.usecases.opened_trace import OpenedTrace, open_captured
 from gateway.usecases.replay_trace import Replayer
 from gateway.usecases.surroundings import FACTS_AT_ONCE, Lookups
-from storage.ports import FactDraft, FactWritten, Receipt, Storage
+from storage.ports import FactDraft, FactWritten, Receipt, Storage, TurnsWritten
 from storage.sqlite import open_sqlite
-from tests.replay.scene import NOW, PREFIX, SESSION, USER, play, policy
+from tests.replay.scene import EXCERPTS, NOW, PREFIX, SESSION, USER, play, policy
 
 SCENE = play()
 
@@ -76,6 +87,20 @@ async def test_explaining_gets_all_facts_retired_and_deleted_ones_and_more_than_
     assert sorted(facts) == list(range(1, FACTS_AT_ONCE + 4))
     assert facts[1].state is FactState.DELETED
     assert facts[2].state is FactState.SUPERSEDED
+
+
+async def test_turns_are_dated_while_they_are_live_and_once_they_are_archived(
+    storage: Storage, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("gateway.usecases.surroundings.TURNS_AT_ONCE", 2)
+    live = [Turn(f"live-{n}", Role.USER, (Text("hi"),), NOW + timedelta(minutes=n)) for n in range(3)]
+    receipt: Receipt[TurnsWritten] = Receipt("acme", "AppendTurns", "", b"", NOW, lambda _: b"")
+    await storage.transcripts.record(SESSION, live, NOW, None, receipt)
+    own = replace(EXCERPTS[0], turn_id="old-1", session_id=SESSION.session_id)
+    other = replace(EXCERPTS[1], turn_id="old-2", session_id="another")
+    given = replace(SCENE.surroundings, excerpts={own.no: own, other.no: other})
+    found = await lookups(storage).turn_times(opened(), given, NOW)
+    assert found == {"old-1": own.occur_time} | {turn.turn_id: turn.occur_time for turn in live}
 
 
 async def test_facts_are_found_by_number_in_whatever_state(storage: Storage):

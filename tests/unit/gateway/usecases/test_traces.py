@@ -1,6 +1,7 @@
 """What is answered about a trace whose content was erased, and to whom it is not."""
 
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 import pytest
 
@@ -17,7 +18,7 @@ from gateway.usecases.surroundings import Lookups
 from gateway.usecases.traces import TraceReader
 from storage.errors import NotFound as NotStored
 from storage.ports import Page, PageRequest, Seal, StoredTrace, TraceSelector
-from tests.replay.scene import NOW, SESSION, Scene, play, policy
+from tests.replay.scene import DAY, NOW, SESSION, Scene, play, policy
 
 TRACE_ID = "11" * 16
 
@@ -44,6 +45,9 @@ class Known(Lookups):
 
     async def everything_for(self, trace: OpenedTrace) -> Surroundings:
         return self._surroundings_then
+
+    async def turn_times(self, trace: OpenedTrace, given: Surroundings, now: datetime) -> dict[str, datetime]:
+        return {"t5": NOW - DAY}
 
 
 class Ledger:
@@ -129,6 +133,11 @@ async def test_a_numbered_item_of_an_erased_trace_is_explained_without_its_bytes
     assert explained.candidate.outcome is Outcome.INCLUDED
     assert explained.candidate.location is not None
     assert [step.kind for step in explained.steps][-1] == "SELECTED"
+
+
+async def test_a_slot_is_dated_by_its_turn():
+    explained = (await reader(play()).explain_item("acme", TRACE_ID, "slot/focus", NOW)).explanation
+    assert explained.steps[0].time == NOW - DAY
 
 
 @pytest.mark.parametrize("item_id", ["slot/focus", "question", "material/0"])
