@@ -38,21 +38,27 @@ _TEXTS: dict[str, Callable[[Any], str]] = {
 }
 
 
-def field_violation(root: Descriptor, violation: Violation) -> FieldViolation:
-    """The violation with the field's path as in the .proto files (`turn.contents[0].text`) and a remedy."""
+def field_violation(root: Descriptor, violation: Violation, short_names: bool = False) -> FieldViolation:
+    """The violation with the field's path as in the .proto files (`turn.contents[0].text`) and a remedy.
+
+    `short_names`: the values of an enum without its name before them, as YAML has them.
+    """
     proto = violation.proto
     elements = list(proto.field.elements) if proto.field is not None else []
     path = ".".join(element.field_name + _subscript(element.subscript) for element in elements)
     place = _resolve(root, [element.field_name for element in elements])
     rule = proto.rule_id.removeprefix("repeated.items.").removeprefix("map.keys.").removeprefix("map.values.")
+    of_enum = rule == "required" or rule.startswith("enum.")
+    if of_enum and isinstance(place, FieldDescriptor) and place.enum_type is not None:
+        names = _names(place.enum_type, rule, violation.rule_value, short_names)
+        problem = "is required" if rule == "required" else "is not one of its values"
+        return FieldViolation(path, f"{problem}: choose {names}")
     return FieldViolation(path, _describe(rule, violation.rule_value, place, proto.message))
 
 
 def _describe(rule: str, value: Any, place: Place, message: str) -> str:
     if isinstance(place, OneofDescriptor):
         return f"is required: set one of {', '.join(field.name for field in place.fields)}"
-    if rule.startswith("enum.") and place is not None and place.enum_type is not None:
-        return f"is not one of its values: choose {_names(place.enum_type, rule, value)}"
     if rule == "string.pattern":
         return _pattern(str(value))
     text = _TEXTS.get(rule)
@@ -67,14 +73,16 @@ def _pattern(pattern: str) -> str:
     return f"does not have its form: write it to match {pattern}"
 
 
-def _names(enum: EnumDescriptor, rule: str, value: Any) -> str:
+def _names(enum: EnumDescriptor, rule: str, value: Any, short: bool) -> str:
     """The values that the rule leaves, without the unspecified one."""
     values = [known for known in enum.values if known.number != 0]
     if rule == "enum.in":
         values = [known for known in values if known.number in value]
     if rule == "enum.not_in":
         values = [known for known in values if known.number not in value]
-    return ", ".join(known.name for known in values[:_MOST_VALUES])
+    # Every enum's zero is its name and this word: buf's lint holds the contract to it.
+    prefix = enum.values_by_number[0].name.removesuffix("UNSPECIFIED") if short else ""
+    return ", ".join(known.name.removeprefix(prefix) for known in values[:_MOST_VALUES])
 
 
 # The subscript is a oneof of index and map keys, in the types of protovalidate's own protobuf runtime.

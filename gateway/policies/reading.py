@@ -57,7 +57,7 @@ class PolicyReader:
         self, message: policy_pb2.Policy, found: list[Diagnostic], places: dict[str, Place]
     ) -> Draft:
         misread = {d.field for d in found}
-        found = found + [d for d in self._violations(message) if d.field not in misread]
+        found = found + [d for d in self._violations(message, bool(places)) if d.field not in misread]
         if found:
             return Draft(message, located(found, places))
         policy = policy_of(message)
@@ -67,8 +67,9 @@ class PolicyReader:
             return Draft(message, diagnostics)
         return Draft(message, diagnostics, policy, canonical_form(message))
 
-    def _violations(self, message: policy_pb2.Policy) -> list[Diagnostic]:
+    def _violations(self, message: policy_pb2.Policy, from_yaml: bool) -> list[Diagnostic]:
         violations = [
-            field_violation(message.DESCRIPTOR, v) for v in self._validator.collect_violations(message)
+            field_violation(message.DESCRIPTOR, v, short_names=from_yaml)
+            for v in self._validator.collect_violations(message)
         ]
         return [Diagnostic(ERROR, "contract", v.field, v.description) for v in violations]

@@ -123,6 +123,31 @@ def test_all_misfits_come_at_once_in_the_order_of_the_text(reader: PolicyReader)
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("line", "field", "message"),
+    [
+        ("  - facts: {role: TOOL}", "sections[1].facts.role",
+         "is not one of its values: choose SYSTEM, DEVELOPER, USER"),
+        ("facts: {allowlist: [{key: k, kind: CONTEXT, purpose: p.}]}", "facts.allowlist[0].type",
+         "is required: choose TEXT, INTEGER, NUMBER, FLAG, INSTANT, STATEMENT"),
+    ],
+)  # fmt: skip
+def test_values_are_named_as_yaml_takes_them(
+    reader: PolicyReader, line: str, field: str, message: str
+) -> None:
+    found = only(reader.from_yaml(with_line(line)))
+    assert (found.field, found.message) == (field, message)
+
+
+def test_in_a_message_values_are_named_as_the_contract_has_them(reader: PolicyReader) -> None:
+    draft = reader.from_yaml(
+        with_line("facts: {allowlist: [{key: k, kind: CONTEXT, type: TEXT, purpose: p.}]}")
+    )
+    draft.message.facts.allowlist[0].ClearField("type")
+    found = only(reader.from_message(draft.message))
+    assert found.message.startswith("is required: choose VALUE_TYPE_TEXT, VALUE_TYPE_INTEGER")
+
+
 def test_a_rule_of_the_contract_has_its_place_too(reader: PolicyReader) -> None:
     found = only(reader.from_yaml(with_line("archive: {excerpt_characters: 7}")))
     assert (found.rule_id, found.field, found.line) == ("contract", "archive.excerpt_characters", 4)
