@@ -14,9 +14,10 @@ from muniment.v1.prompt_pb2 import Part, Prompt, PromptTool
 from muniment.v1.types_pb2 import Role, SectionKind, Span
 
 GUTTER = 26
-"""Columns for the item's id: enough for `policy/history.heading`, and for the rest its head and end."""
+"""Columns for the item's id: enough for `policy/history.heading`, and for the rest what tells it from others."""
 
 _LEAST_GUTTER = 12
+_SESSION, _SESSION_SHOWN = "archived-session/", "session/"
 _SHOWN_TOOL_CHARACTERS = 160
 _DIM = Style(dim=True)
 
@@ -102,11 +103,22 @@ def _parts(parts: list[Part], gutter: int) -> Table:
     for part in parts:
         for line in lines_of(part_bytes(part), list(part.spans)):
             items = _items(line)
-            label = "" if items == above else shortened(items, gutter)
+            label = "" if items == above else label_of(items, gutter)
             style = section_style(part.section)
             grid.add_row(Text(label, style + _DIM), Text("│", style), _line(line, part))
             above = items
     return grid
+
+
+def label_of(items: str, width: int) -> str:
+    """What stands left of a line. Of an archived session that is its id, or the end of it: ids differ there."""
+    if not items.startswith(_SESSION):
+        return shortened(items, width)
+    session_id = visible(items.removeprefix(_SESSION))
+    room = width - len(_SESSION_SHOWN)
+    if len(session_id) > room:
+        session_id = f"…{session_id[1 - room :]}"
+    return f"{_SESSION_SHOWN}{session_id}"
 
 
 def _items(line: list[Run]) -> str:

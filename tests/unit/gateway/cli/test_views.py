@@ -14,7 +14,7 @@ from gateway.cli.exits import ExitCode, exit_code
 from gateway.cli.show.budget import budget_view
 from gateway.cli.show.explanations import replay_view, why_not_view, why_view
 from gateway.cli.show.problems import Source, diagnostic_lines, problem_lines
-from gateway.cli.show.prompt import PromptView, lines_of
+from gateway.cli.show.prompt import PromptView, label_of, lines_of
 from gateway.client import CallError
 from muniment.v1 import errors_pb2, prompt_pb2, trace_pb2, types_pb2
 
@@ -191,3 +191,16 @@ def test_an_error_lists_fields_needs_and_when_to_try_again():
 @pytest.mark.parametrize("status", grpc.StatusCode)
 def test_every_failure_has_an_exit_code_that_is_not_zero(status: grpc.StatusCode):
     assert exit_code(status.name) is not ExitCode.OK
+
+
+@pytest.mark.parametrize(
+    ("item_id", "label"),
+    [
+        ("archived-session/kiel-opening", "session/kiel-opening"),
+        ("archived-session/2026-08-26-the-credit-note", "session/…6-the-credit-note"),
+        ("fact/3", "fact/3"),
+        ("slot/question/a-very-long-name-of-a-turn", "slot/question/a-…of-a-turn"),
+    ],
+)
+def test_the_left_column_tells_items_apart(item_id: str, label: str):
+    assert label_of(item_id, 26) == label
