@@ -43,6 +43,15 @@ class FolderLock:
 def connect_writer(path: Path) -> sqlite3.Connection:
     """The one connection that writes. It may pass from thread to thread, one at a time."""
     connection = _connect(path)
+    try:
+        _configure_writer(connection)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _configure_writer(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA foreign_keys = ON")
@@ -51,7 +60,6 @@ def connect_writer(path: Path) -> sqlite3.Connection:
     connection.execute(f"PRAGMA journal_size_limit = {WAL_BYTES}")
     # Checkpoints are made beside the writes, not inside of one of them (see `checkpoints`).
     connection.execute("PRAGMA wal_autocheckpoint = 0")
-    return connection
 
 
 def connect_reader(path: Path) -> sqlite3.Connection:

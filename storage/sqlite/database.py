@@ -13,8 +13,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+from storage.errors import StorageError, StorageFull
 from storage.sqlite.connection import connect_reader
 from storage.sqlite.failures import translate, translated
+from storage.sqlite.reserve import Reserve
 from storage.sqlite.writer import Writer
 
 T = TypeVar("T")
@@ -31,8 +33,8 @@ _READERS: Final = 4
 class Database:
     """One reading connection for look-ups, a few for longer reads, and the writer."""
 
-    def __init__(self, path: Path, writer: Writer) -> None:
-        self._path, self._writer, self._closed = path, writer, False
+    def __init__(self, path: Path, writer: Writer, reserve: Reserve) -> None:
+        self._path, self._writer, self._reserve, self._closed = path, writer, reserve, False
         self._reader = connect_reader(path)
         self._free: list[sqlite3.Connection] = []
         self._readers = asyncio.Semaphore(_READERS)
@@ -77,8 +79,47 @@ class Database:
         committed: Callable[[T], None] | None = None,
         heavy: bool = False,
     ) -> T:
-        """One atomic, durable step. `committed` runs before anybody learns of the result."""
-        return await self._writer.write(body, committed or _nothing, heavy)
+        """One atomic, durable step. `committed` runs before anybody learns of the result.
+
+        What the reserve gave up is not for it: while the reserve is lent it raises `StorageFull`.
+        """
+        if self._reserve.lent and not self._reserve.recover():
+            raise StorageFull("the disk is full")
+        result = await self._attempt(body, committed or _nothing, heavy)
+        self._reserve.short = False
+        return result
+
+    async def remove(
+        self,
+        body: Callable[[sqlite3.Connection], T],
+        committed: Callable[[T], None] | None = None,
+        heavy: bool = False,
+    ) -> T:
+        """A write that takes something away. Where the disk is full it is given the reserve, and tried once more."""
+        try:
+            return await self._attempt(body, committed or _nothing, heavy)
+        except StorageFull:
+            if not self._reserve.give_up():
+                raise
+        return await self._attempt(body, committed or _nothing, heavy)
+
+    async def ready(self) -> bool:
+        """Whether writes work now, by one that changes nothing; after a full disk, once there is room again."""
+        try:
+            await self._writer.write(_probe, _nothing)
+            self.row("SELECT 1", ())
+        except StorageError:
+            return False
+        return self._reserve.recover()
+
+    async def _attempt(
+        self, body: Callable[[sqlite3.Connection], T], committed: Callable[[T], None], heavy: bool
+    ) -> T:
+        try:
+            return await self._writer.write(body, committed, heavy)
+        except StorageFull:
+            self._reserve.short = True
+            raise
 
     async def compute(self, work: Callable[[], T]) -> T:
         """Run a computation that takes long beside the loop."""
@@ -112,6 +153,10 @@ class Snapshot:
             if len(rows) == SLICE_ROWS:
                 await asyncio.sleep(0)
         return decoded
+
+
+def _probe(connection: sqlite3.Connection) -> None:
+    connection.execute("SELECT count(*) FROM alembic_version").fetchone()
 
 
 def _nothing(_: object) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from storage.errors import StorageError
+from storage.errors import StorageFull
 from storage.memory import MemorySessions
 from storage.ports import (
     ArchiveStore,
@@ -25,9 +25,10 @@ from storage.sqlite.checkpoints import Checkpoints, empty_log
 from storage.sqlite.connection import DATABASE_NAME, FolderLock, connect_writer
 from storage.sqlite.database import Database
 from storage.sqlite.facts import SqliteFacts
-from storage.sqlite.failures import translated
+from storage.sqlite.failures import translate, translated
 from storage.sqlite.policies import SqlitePolicies
 from storage.sqlite.prefixes import SqlitePrefixes
+from storage.sqlite.reserve import Reserve
 from storage.sqlite.retention import Retention
 from storage.sqlite.traces import ChainHeads, SqliteTraces
 from storage.sqlite.transcripts import SqliteTranscripts
@@ -41,7 +42,12 @@ class SqliteStorage:
     """The port `Storage` on a data folder. Also an async context manager, which closes it."""
 
     def __init__(
-        self, lock: FolderLock, connection: sqlite3.Connection, path: Path, sessions: SessionCache
+        self,
+        lock: FolderLock,
+        connection: sqlite3.Connection,
+        path: Path,
+        sessions: SessionCache,
+        reserve: Reserve,
     ) -> None:
         heads = ChainHeads()
         retention = Retention()
@@ -49,7 +55,7 @@ class SqliteStorage:
         self._writer = Writer(connection, heads.forget)
         self._checkpoints = Checkpoints(path, self._writer)
         self._writer.on_commit(self._checkpoints.committed)
-        self._database = Database(path, self._writer)
+        self._database = Database(path, self._writer, reserve)
         archives = SqliteArchives(self._database)
         self.facts: FactStore = SqliteFacts(self._database, self._checkpoints)
         self.archives: ArchiveStore = archives
@@ -66,13 +72,9 @@ class SqliteStorage:
         self._checkpoints.scrub()
 
     async def ready(self) -> bool:
-        """Whether reads and writes work now; a write that changes nothing finds out."""
-        try:
-            await self._database.write(_probe)
-            self._database.row("SELECT 1", ())
-        except StorageError:
-            return False
-        return True
+        """Whether reads and writes work now. Not so from the first write that met a full disk until one succeeds, or
+        there is room again for as much as is kept in reserve."""
+        return await self._database.ready()
 
     @property
     def waiting_writes(self) -> int:
@@ -105,17 +107,30 @@ class SqliteStorage:
 async def open_sqlite(data_dir: Path, sessions: SessionCache | None = None) -> SqliteStorage:
     """Open a data folder, which is created if need be, with a session cache (default: in this process).
 
-    Raises `DataFolderInUse`, `SchemaMismatch`, or `StorageUnavailable`.
+    Raises `DataFolderInUse`, `SchemaMismatch`, `StorageFull`, or `StorageUnavailable`.
     """
     lock = FolderLock(data_dir)
     try:
         path = data_dir / DATABASE_NAME
+        reserve = Reserve(data_dir)
+        connection = await _open_with(reserve, path)
+        reserve.keep()
         with translated():
-            connection = await asyncio.to_thread(_open, path)
-            return SqliteStorage(lock, connection, path, sessions or MemorySessions())
+            return SqliteStorage(lock, connection, path, sessions or MemorySessions(), reserve)
     except BaseException:
         lock.release()
         raise
+
+
+async def _open_with(reserve: Reserve, path: Path) -> sqlite3.Connection:
+    """Open the database. On a full disk that takes the reserve, since SQLite's shared memory is a file as well."""
+    with translated():
+        try:
+            return await asyncio.to_thread(_open, path)
+        except sqlite3.Error as error:
+            if not (isinstance(translate(error), StorageFull) and reserve.give_up()):
+                raise
+        return await asyncio.to_thread(_open, path)
 
 
 def _open(path: Path) -> sqlite3.Connection:
@@ -126,7 +141,3 @@ def _open(path: Path) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
-
-
-def _probe(connection: sqlite3.Connection) -> None:
-    connection.execute("SELECT count(*) FROM alembic_version").fetchone()

@@ -102,7 +102,9 @@ class SqliteFacts:
 
             return once(connection, receipt, change, user, lambda facts: (fact.no for fact in facts))
 
-        return await self._database.write(body, lambda _: self._cache.forget(user), heavy=selector.no is None)
+        return await self._database.remove(
+            body, lambda _: self._cache.forget(user), heavy=selector.no is None
+        )
 
     async def delete(self, user: UserRef, no: int, etag: str, now: datetime, receipt: Receipt[Fact]) -> Fact:
         """Remove the content of a fact for good, also from the answers kept for repeats."""
@@ -119,7 +121,7 @@ class SqliteFacts:
             self._cache.forget(user)
             self._checkpoints.scrub()
 
-        return await self._database.write(body, committed)
+        return await self._database.remove(body, committed)
 
 
 def _shown_by_writing(written: tuple[FactWritten, ...]) -> list[int]:

@@ -107,7 +107,10 @@ class SqliteTranscripts:
             if archived is not None:
                 self._archives.forget(session.user)
 
-        return await self._database.write(body, committed, heavy=archived is not None)
+        # Archiving stores more than it removes, and must not use up what is kept for removals.
+        if archived is None:
+            return await self._database.remove(body, committed)
+        return await self._database.write(body, committed, heavy=True)
 
 
 def _numbered(

@@ -13,6 +13,7 @@ from storage.sqlite.failures import translate, translated
 
 CODES = (
     (sqlite3.SQLITE_FULL, StorageFull),
+    (sqlite3.SQLITE_IOERR_SHMSIZE, StorageFull),
     (sqlite3.SQLITE_BUSY, StorageUnavailable),
     (sqlite3.SQLITE_LOCKED, StorageUnavailable),
     (sqlite3.SQLITE_IOERR_FSYNC, StorageUnavailable),
