@@ -12,6 +12,7 @@ always run in the thread, alone.
 """
 
 import asyncio
+import logging
 import sqlite3
 import time
 from collections import deque
@@ -24,6 +25,7 @@ from storage.errors import StorageUnavailable
 from storage.sqlite.failures import translate
 
 T = TypeVar("T")
+_log = logging.getLogger(__name__)
 
 MAX_WAITING: Final = 4_096
 """Writes that may wait; one more is refused at once."""
@@ -73,13 +75,17 @@ class Write(Generic[T]):
 
     def settle(self) -> None:
         """Tell who waits, if somebody still does."""
-        if self._error is None:
-            result: T = self._result  # type: ignore[assignment]  # None only where T allows it
+        if self._error is not None:
+            if not self._future.done():
+                self._future.set_exception(self._error)
+            return
+        result: T = self._result  # type: ignore[assignment]  # None only where T allows it
+        try:
             self._committed(result)
+        finally:
+            # It is durable, whatever became of what should have followed.
             if not self._future.done():
                 self._future.set_result(result)
-        elif not self._future.done():
-            self._future.set_exception(self._error)
 
 
 class Writer:
@@ -165,9 +171,9 @@ class Writer:
 
     def _finish(self, batch: list[Pending]) -> None:
         for item in batch:
-            item.settle()
+            _guarded(item.settle)
         self._scheduled = False
-        self._on_commit(len(batch))
+        _guarded(lambda: self._on_commit(len(batch)))
         if self._waiting:
             self._schedule()
         else:
@@ -242,9 +248,17 @@ class Writer:
         with suppress(sqlite3.Error):
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
-        self._rolled_back()
         for item in batch:
             item.fail(_typed(error))
+        _guarded(self._rolled_back)
+
+
+def _guarded(hook: Callable[[], None]) -> None:
+    """Run what others want done beside a write. If it fails, those who wait and the writes to come must not suffer."""
+    try:
+        hook()
+    except Exception as error:  # noqa: BLE001 - only its kind is told: its text may show what was written
+        _log.error("what follows a write has failed: %s", type(error).__name__)
 
 
 def _typed(error: Exception) -> Exception:

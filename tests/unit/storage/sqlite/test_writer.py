@@ -186,3 +186,42 @@ async def test_closing_does_what_was_accepted_and_refuses_what_comes_later(bench
     with pytest.raises(StorageUnavailable):
         await bench.add("d")
     assert bench.names() == ["a", "b", "c"]
+
+
+def broken(*_: object) -> None:
+    raise LookupError("secret")
+
+
+@pytest.mark.parametrize("heavy", [False, True])
+async def test_what_fails_after_a_commit_takes_nobody_else_with_it(
+    bench: Bench, caplog: pytest.LogCaptureFixture, heavy: bool
+) -> None:
+    first = asyncio.ensure_future(bench.writer.write(insert("a"), broken, heavy))
+    await asyncio.wait_for(asyncio.gather(first, bench.add("b", heavy)), 5)
+    await asyncio.wait_for(bench.add("c"), 5)
+    assert bench.names() == ["a", "b", "c"]
+    assert "LookupError" in caplog.text
+    assert "secret" not in caplog.text
+
+
+async def test_a_hook_that_fails_at_each_commit_stops_neither_writes_nor_closing(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    bench.writer.on_commit(broken)
+    for name in "ab":
+        await asyncio.wait_for(bench.add(name), 5)
+    await asyncio.wait_for(bench.writer.close(), 5)
+    assert bench.names() == ["a", "b"]
+    assert len(caplog.records) == 2
+
+
+async def test_a_failing_hook_of_rollbacks_hides_no_failure(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bench.writer, "_rolled_back", broken)
+    await bench.add("a")
+    for batch in (("a",), ("b", "a")):
+        writes = [asyncio.ensure_future(asyncio.wait_for(bench.add(name), 5)) for name in batch]
+        results = await asyncio.gather(*writes, return_exceptions=True)
+        assert not any(result is None or isinstance(result, TimeoutError) for result in results)
+    assert bench.names() == ["a"]
