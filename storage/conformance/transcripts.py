@@ -14,7 +14,7 @@ from storage.conformance.samples import (
     turn,
 )
 from storage.errors import AlreadyExists, SessionChanged
-from storage.ports import PageRequest, Storage
+from storage.ports import ArchiveWritten, PageRequest, Storage
 
 
 class TranscriptSuite:
@@ -140,6 +140,16 @@ class TranscriptSuite:
             SESSION, archived("s1", "a", "b"), NOW, receipt(), expected_turns=2
         )
         assert ended.turns == 2
+
+    async def test_the_end_of_a_session_that_nobody_knows_makes_nothing(self, storage: Storage) -> None:
+        """P13: asking about a user does not create it."""
+        before = await storage.archives.load(USER)
+        for nothing in (None, archived("s1")):
+            ended = await storage.transcripts.end(SESSION, nothing, NOW, receipt())
+            assert ended.turns == 0
+            assert ended.archived in (None, ArchiveWritten(0, 0, 1, 1))
+        after = await storage.archives.load(USER)
+        assert (after.epoch, after.excerpts) == (before.epoch, before.excerpts) == (0, ())
 
     async def test_nothing_of_an_ended_session_comes_back(self, storage: Storage) -> None:
         """P51: not even when its traces go on."""

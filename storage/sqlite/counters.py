@@ -11,8 +11,11 @@ _CREATE = """INSERT INTO users
     VALUES (?, ?, ?, 0, 0, 0, 0, 0) ON CONFLICT (tenant_id, user_id) DO NOTHING"""
 _READ = """SELECT fact_epoch, archive_epoch, fact_no, excerpt_no, archived_session_no FROM users
     WHERE tenant_id = ? AND user_id = ?"""
-_WRITE = """UPDATE users SET fact_epoch = ?, archive_epoch = ?, fact_no = ?, excerpt_no = ?, archived_session_no = ?
-    WHERE tenant_id = ? AND user_id = ?"""
+_WRITE = """INSERT INTO users
+    (tenant_id, user_id, pseudonym, fact_epoch, archive_epoch, fact_no, excerpt_no, archived_session_no)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (tenant_id, user_id) DO UPDATE SET fact_epoch = excluded.fact_epoch,
+    archive_epoch = excluded.archive_epoch, fact_no = excluded.fact_no, excerpt_no = excluded.excerpt_no,
+    archived_session_no = excluded.archived_session_no"""
 
 
 @dataclass(slots=True)
@@ -28,20 +31,21 @@ class Counters:
 
 def ensure_user(connection: sqlite3.Connection, user: UserRef) -> None:
     """Create the user's row if there is none."""
-    connection.execute(_CREATE, (user.tenant_id, user.user_id, secrets.token_hex(16)))
+    connection.execute(_CREATE, _new_row(user))
+
+
+def _new_row(user: UserRef) -> tuple[str, str, str]:
+    return user.tenant_id, user.user_id, secrets.token_hex(16)
 
 
 def read_counters(connection: sqlite3.Connection, user: UserRef) -> Counters:
-    """The counters of a user, whose row is created if need be."""
+    """The counters of a user; all 0 for one that is not known, who does not become known by it."""
     row = connection.execute(_READ, (user.tenant_id, user.user_id)).fetchone()
-    if row is None:
-        ensure_user(connection, user)
-        return Counters(0, 0, 0, 0, 0)
-    return Counters(*row)
+    return Counters(0, 0, 0, 0, 0) if row is None else Counters(*row)
 
 
 def write_counters(connection: sqlite3.Connection, user: UserRef, counters: Counters) -> None:
-    """Store the counters as they are now."""
+    """Store the counters as they are now; the user's row is created if need be."""
     values = (
         counters.fact_epoch,
         counters.archive_epoch,
@@ -49,4 +53,4 @@ def write_counters(connection: sqlite3.Connection, user: UserRef, counters: Coun
         counters.excerpt_no,
         counters.archived_session_no,
     )
-    connection.execute(_WRITE, (*values, user.tenant_id, user.user_id))
+    connection.execute(_WRITE, (*_new_row(user), *values))
