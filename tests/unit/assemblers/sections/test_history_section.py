@@ -135,5 +135,5 @@ def test_scores_are_recorded_with_the_total_first():
 def test_an_archive_renders_only_what_is_asked_for():
     archive = prepare_archive([excerpt(n, f"text {n}") for n in range(1, 9)], WORDS.counter)
     assert len(archive) == 8
-    archive.render(archive.numbers[:2] - 1)
+    archive.render(np.array([0, 1], np.intp))
     assert [piece.text for piece in archive.pieces] == ["- User: text 1\n", "- User: text 2\n"] + [""] * 6
