@@ -12,7 +12,7 @@ from assemblers.layout import Page, lay_out
 from assemblers.offers import gather
 from assemblers.plan import Plan, plan_for
 from assemblers.records import Degradation, Material, PrefixRevision, Role, Slots
-from assemblers.reports import budget_report, merged, own_degradations, warnings
+from assemblers.reports import budget_report, hidden_note, merged, own_degradations, warnings
 from assemblers.required import Required, require, room
 from assemblers.sections.facts import PreparedFacts
 from assemblers.sections.history import HistoryInput
@@ -52,7 +52,7 @@ def assemble(
     prompt = _prompt(conditions, required, page, report)
     notes = [note for rendered in prompt.rendered.values() for note in rendered.notes]
     summary = offers.history.history.summary() if offers.history is not None else None
-    said = (*warnings(missing, required.open.orphans), *notes)
+    said = (*warnings(missing, required.open.orphans), *hidden_note(offers, page.messages), *notes)
     return Assembly(prompt, page.blocks, summary, _slots_after(plan, turn, slots), missing, said)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from assemblers.assembly import BudgetReport, Conditions, SectionReport
+from assemblers.assembly import BudgetReport, Conditions, Message, SectionReport
 from assemblers.budget import Shelf
 from assemblers.offers import Offers
 from assemblers.plan import Plan
@@ -20,6 +20,7 @@ _OK, _EMPTY = SectionStatus.OK, SectionStatus.EMPTY
 _new = tuple.__new__
 
 _EMPTY_QUERY_NOTE = "the question has no term to search by"
+_HIDDEN_NOTE = "hidden characters were left out or made visible"
 
 
 def budget_report(
@@ -73,6 +74,26 @@ def merged(degradations: Iterable[Degradation]) -> tuple[Degradation, ...]:
     """The degradations in byte order, each once."""
     found = set(degradations)
     return tuple(sorted(found, key=lambda item: (_BYTE_ORDER[item.section], item.reason, item.detail)))
+
+
+def hidden_note(offers: Offers, messages: Sequence[Message]) -> tuple[str, ...]:
+    """That hidden characters of items of the prompt were left out, with their number per item; none for none.
+
+    Ids and numbers alone: what was hidden must not come back in what is said about it.
+    """
+    facts, history, material, session = offers.facts, offers.history, offers.material, offers.session
+    kept: tuple[Mapping[str, int] | None, ...] = (
+        facts[0].hidden if facts else None, history.history.archive.hidden if history else None,
+        material.hidden if material else None, session.hidden if session else None,
+    )  # fmt: skip
+    if not any(kept):
+        return ()
+    counts = {item: count for known in kept if known for item, count in known.items()}
+    shown = dict.fromkeys(
+        span.item_id for message in messages for part in message.parts for span in part.spans
+    )
+    found = ", ".join(f"{item} {counts[item]}" for item in shown if item in counts)
+    return (f"{_HIDDEN_NOTE}: {found}",) if found else ()
 
 
 def warnings(degradations: Sequence[Degradation], orphans: Sequence[str]) -> tuple[str, ...]:

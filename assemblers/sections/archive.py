@@ -15,7 +15,7 @@ import numpy.typing as npt
 from assemblers.assembly import Bytes1, Int32s, Source, SourceKind
 from assemblers.records import Excerpt, Role
 from assemblers.sections.pieces import Piece, piece
-from assemblers.text import age, inline, local_date
+from assemblers.text import age, hidden_characters, inline, inline_counted, local_date
 from assemblers.tokens import TokenCounter
 
 Places = npt.NDArray[np.intp]
@@ -52,13 +52,14 @@ class PreparedArchive:
     `numbers`, `sessions`, `assistant` (1 for the assistant's words) and `tokens` have an entry for each excerpt;
     `order` gives its place in time, None where the index is it. `tokens`, `pieces` (the lines) and `twins` (for each
     excerpt that reads like others: all of those) are there for what was passed to `render`; `least` are the tokens of
-    the shortest of these lines, 0 before there is one. `counter_id` is the vocabulary.
+    the shortest of these lines, 0 before there is one, and `hidden` how many characters were left out of them, by item
+    id, where any were. `counter_id` is the vocabulary.
     """
 
     __slots__ = (
         "_by_line", "_by_text", "_counter", "_dates", "_excerpts", "_missing", "_session_times", "assistant",
-        "counter_id", "has_assistant", "least", "numbers", "order", "pieces", "session_ids", "sessions", "tokens",
-        "twins",
+        "counter_id", "has_assistant", "hidden", "least", "numbers", "order", "pieces", "session_ids", "sessions",
+        "tokens", "twins",
     )  # fmt: skip
 
     def __init__(self, excerpts: Sequence[Excerpt], counter: TokenCounter) -> None:
@@ -79,6 +80,7 @@ class PreparedArchive:
         self.pieces = [_NO_PIECE] * count
         self._missing = count
         self.least = 0
+        self.hidden: dict[str, int] = {}
         self.order = _order(self._excerpts)
         self._number_sessions()
 
@@ -131,9 +133,12 @@ class PreparedArchive:
 
     def _render(self, unit: int) -> None:
         excerpt = self._excerpts[unit]
-        text = inline(excerpt.text)
+        text, hidden = inline_counted(excerpt.text)
+        hidden += hidden_characters(excerpt.speaker)
         source = Source(SourceKind.EXCERPT, str(excerpt.no), excerpt.occur_time)
         line = piece(self._counter, f"- {speaker_name(excerpt)}: {text}\n", f"excerpt/{excerpt.no}", source)
+        if hidden:
+            self.hidden[line.item_id] = hidden
         self._by_text.setdefault(text, []).append(unit)
         alike = self._by_line.setdefault(line.text, [])
         alike.append(unit)

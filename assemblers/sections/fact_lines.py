@@ -6,7 +6,7 @@ from collections.abc import Collection
 from datetime import UTC, datetime, tzinfo
 
 from assemblers.records import Fact, FactOrigin, ValueType
-from assemblers.text import age, inline, local_date
+from assemblers.text import age, hidden_characters, inline, local_date
 
 _ORIGINS = {
     FactOrigin.STATED: "stated by the user",
@@ -31,6 +31,12 @@ def fact_line(fact: Fact, enumerated: Collection[str], now: datetime, zone: tzin
     # The comma ends the piece before ` read`: that boundary, unlike one before a comma, counts exactly.
     head = f"{fact.kind.lower()}, source {inline(fact.source) or 'unnamed'}, {_ORIGINS[fact.origin]},"
     return f"- {subject}{inline(fact.key)}: {value} ({head} read {stamp})\n"
+
+
+def hidden_in(fact: Fact) -> int:
+    """How many hidden characters the line of a fact leaves out or makes visible."""
+    value = fact.value if isinstance(fact.value, str) else ""
+    return hidden_characters(fact.subject.kind, fact.subject.id, fact.key, value, fact.source)
 
 
 def value_text(fact: Fact) -> str:

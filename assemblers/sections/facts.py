@@ -6,7 +6,7 @@ every call until a fact changes, one expires, or the date does.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, tzinfo
 
@@ -27,7 +27,7 @@ from assemblers.digests import text_digest
 from assemblers.plan import MAX_FACTS_FIELD, SectionPlan, plan_for
 from assemblers.policy.model import FactsSection, Policy, PolicyRevision
 from assemblers.records import Fact, FactState, Reason, SectionKind, ValueType
-from assemblers.sections.fact_lines import fact_line, value_text
+from assemblers.sections.fact_lines import fact_line, hidden_in, value_text
 from assemblers.sections.fact_rules import Verdict, judge
 from assemblers.sections.pieces import Piece, make_part, piece
 from assemblers.text import until_next_midnight
@@ -57,8 +57,9 @@ class PreparedFacts:
 
     `rows` has all facts in the order of rendering (key, subject, number); `lines` has those that may be rendered,
     `line_rows` their places in `rows`, and `preference` the places in `lines`, best first, that `costs` follow.
-    `whole` is what is rendered where the prompt has room: everything up to the section's ceiling. `prepared_for` is
-    the policy's digest, the vocabulary, the factor and the zone.
+    `whole` is what is rendered where the prompt has room: everything up to the section's ceiling. `hidden` is how many
+    characters were left out of the lines, by item id, where any were. `prepared_for` is the policy's digest, the
+    vocabulary, the factor and the zone.
     """
 
     prepared_for: tuple[str, str, int, tzinfo]
@@ -75,6 +76,7 @@ class PreparedFacts:
     preference: tuple[int, ...]
     costs: tuple[int, ...]
     whole: FactSelection
+    hidden: Mapping[str, int]
 
     def covers(self, now: datetime) -> bool:
         """Whether ages and expiries are at `now` what they were when this was prepared."""
@@ -105,6 +107,7 @@ def prepare_facts(
         rows=rows, numbers=int32s([fact.no for fact in rows]), verdicts=verdicts, tokens=counts,
         lines=lines, line_rows=line_rows, preference=preference,
         costs=tuple(lines[line].tokens for line in preference), whole=_NOTHING,
+        hidden=_hidden([rows[row] for row in line_rows]),
     )  # fmt: skip
     return _with_whole(prepared)
 
@@ -150,6 +153,10 @@ def _lines(
         source = Source(SourceKind.FACT, str(fact.no), fact.read_time)
         lines.append(piece(counter, line, f"fact/{fact.no}", source))
     return tuple(lines)
+
+
+def _hidden(facts: Sequence[Fact]) -> dict[str, int]:
+    return {f"fact/{fact.no}": count for fact in facts if (count := hidden_in(fact))}
 
 
 def _valid_until(facts: Sequence[Fact], now: datetime, zone: tzinfo) -> datetime:

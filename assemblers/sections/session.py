@@ -15,22 +15,25 @@ from assemblers.policy.model import SessionSection
 from assemblers.records import Certainty, Filter, Focus, RecentQuestion, Slots
 from assemblers.sections.fact_lines import quoted
 from assemblers.sections.pieces import Piece, make_part, piece, policy_text
-from assemblers.text import inline, local_date, shorten
+from assemblers.text import hidden_characters, inline, local_date, shorten
 from assemblers.tokens import TokenCounter
 
 _IN_FENCE, _ALONE = 0, -1
+_NONE_HIDDEN: Mapping[str, int] = {}
 _SLOT = SourceKind.SLOT
 
 
 class SessionCandidates(NamedTuple):
     """The slots in the order of rendering, and today's date where the policy shows it. `preference` gives the places
-    in `slots` (and one past them for the date) that the shelf's costs follow."""
+    in `slots` (and one past them for the date) that the shelf's costs follow; `hidden` is how many characters were left
+    out of slots, by item id, where any were."""
 
     section: SectionPlan
     shelf: Shelf
     slots: list[Piece]
     today: Piece | None
     preference: tuple[int, ...]
+    hidden: Mapping[str, int]
 
 
 def session_candidates(
@@ -61,7 +64,8 @@ def session_candidates(
         section.kind, costs, section.floor, section.ceiling, section.priority, 0, groups, (section.heading_tokens,),
         whole=(range(len(costs)), everything, None) if fits else None,
     )  # fmt: skip
-    return SessionCandidates(section, shelf, pieces, today, preference)
+    hidden = _hidden(slots, questions)
+    return SessionCandidates(section, shelf, pieces, today, preference, hidden)
 
 
 @lru_cache(maxsize=256)
@@ -115,6 +119,28 @@ def _slot_pieces(
         line = f"- Earlier question: {quoted(text)}\n"
         found.append(_slot(counter, line, f"question/{question.turn_id}"))
     return found
+
+
+def _hidden(slots: Slots, questions: Sequence[RecentQuestion]) -> Mapping[str, int]:
+    """How many hidden characters of slots are left out or made visible, by item id, where any are."""
+    texts, focus = [slots.answer_format], slots.focus
+    if focus is not None:
+        texts += (focus.type, focus.id, focus.label)
+    for item in slots.filters:
+        texts += (item.key, item.value)
+    for question in questions:
+        texts.append(question.text)
+    # Nearly always there are none, and one look at all texts together says so.
+    return _hidden_by_slot(slots, questions) if hidden_characters(" ".join(texts)) else _NONE_HIDDEN
+
+
+def _hidden_by_slot(slots: Slots, questions: Sequence[RecentQuestion]) -> dict[str, int]:
+    found = {f"slot/question/{item.turn_id}": hidden_characters(item.text) for item in questions}
+    found |= {f"slot/filter/{item.key}": hidden_characters(item.key, item.value) for item in slots.filters}
+    found["slot/format"] = hidden_characters(slots.answer_format)
+    if slots.focus is not None:
+        found["slot/focus"] = hidden_characters(slots.focus.type, slots.focus.id, slots.focus.label)
+    return {item_id: count for item_id, count in found.items() if count}
 
 
 def _slot(counter: TokenCounter, line: str, ref: str) -> Piece:

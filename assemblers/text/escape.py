@@ -30,9 +30,23 @@ def inline(text: str) -> str:
 
 def inline_counted(text: str) -> tuple[str, int]:
     """As `inline`, with the number of hidden characters and controls that were taken out or made visible."""
+    if text.isascii() and not _SUSPICIOUS.search(text):
+        return text.strip(" "), 0
     bare, hidden = strip_hidden(text)
     shown, controls = show_controls(show_breaks(bare.strip()))
     return _plain(shown).strip(), hidden + controls
+
+
+def hidden_characters(*texts: str) -> int:
+    """How many characters `inline` takes out of the texts or makes visible, without rendering them."""
+    count = 0
+    for text in texts:
+        printable = text.isprintable()
+        if printable and text.isascii():
+            continue
+        bare, hidden = strip_hidden(text)
+        count += hidden if printable else hidden + show_controls(show_breaks(bare.strip()))[1]
+    return count
 
 
 def block(text: str) -> str:

@@ -7,7 +7,7 @@ from timeit import repeat
 
 import pytest
 
-from assemblers.text import QUOTE, block, block_counted, inline, inline_counted
+from assemblers.text import QUOTE, block, block_counted, hidden_characters, inline, inline_counted
 from assemblers.text.hidden import LINE_BREAK
 
 HOSTILE = Path(__file__).parents[3] / "data" / "hostile"
@@ -196,6 +196,15 @@ def test_a_block_keeps_indentation_and_drops_blank_ends():
 
 def test_a_block_counts_what_it_took_out():
     assert block_counted("a\x07\u200b\nb\x1b[0m") == ("  > a\\x07\n  > b\n", 6)
+
+
+@pytest.mark.parametrize("name", sorted(SMUGGLED))
+def test_hidden_characters_are_counted_as_inline_counts_them(name: str):
+    assert hidden_characters(SMUGGLED[name]) == inline_counted(SMUGGLED[name])[1]
+
+
+def test_hidden_characters_of_several_texts_add_up_and_breaks_are_none():
+    assert hidden_characters("a\u200b", "plain", "b\x07\u202e\nc", "für 🙏") == 3
 
 
 def test_lone_surrogates_never_reach_the_output():
