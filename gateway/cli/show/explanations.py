@@ -79,7 +79,7 @@ def _steps(steps: Iterable[DescentStep]) -> Table:
         kind = DescentStep.Kind.Name(step.kind).removeprefix("KIND_").lower().replace("_", " ")
         text = Text(visible(step.description))
         if step.actor and step.actor not in step.description:
-            text.append(f"  by {visible(_short(step.actor))}", "dim")
+            text.append(f" · {visible(_short(step.actor))}", "dim")
         if step.reference and step.reference not in step.description:
             text.append(f"  → {visible(_short(step.reference))}", "dim")
         table.add_row(

@@ -125,7 +125,17 @@ def test_why_shows_the_steps_in_order():
         ],
     )
     text = shown(why_view(answer))
-    assert text.index("read at crm  by sync") < text.index("included", text.index("selected"))
+    assert text.index("read at crm · sync") < text.index("included", text.index("selected"))
+
+
+def test_why_names_a_source_once():
+    step = trace_pb2.DescentStep(
+        kind=trace_pb2.DescentStep.KIND_OBSERVED,
+        description="read at support session",
+        actor="support session",
+    )
+    answer = trace_pb2.ExplainItemResponse(candidate=trace_pb2.Candidate(item_id="fact/3"), steps=[step])
+    assert shown(why_view(answer)).count("support session") == 1
 
 
 def test_why_not_shows_the_remedy():
