@@ -7,6 +7,7 @@ from gateway import names
 from gateway.cli.exits import ExitCode
 from gateway.cli.options import Who
 from gateway.cli.run.output import fail
+from gateway.cli.show.prompt import SESSION_ITEM, SESSION_SHOWN
 from gateway.client import Client
 from muniment.v1.policy_service_pb2 import ListPolicyRevisionsRequest
 from muniment.v1.trace_pb2 import ListTracesRequest
@@ -35,6 +36,13 @@ def trace_name(client: Client, reference: str, who: Who) -> str:
             ExitCode.NOT_FOUND,
         )
     return traces[0].name
+
+
+def item_id(reference: str) -> str:
+    """An item by its id, or by what stands left of its lines."""
+    if reference.startswith(SESSION_SHOWN):
+        return SESSION_ITEM + reference.removeprefix(SESSION_SHOWN)
+    return reference
 
 
 def fact_name(reference: str, who: Who) -> str:

@@ -24,11 +24,11 @@ from muniment.v1.trace_pb2 import (
 from muniment.v1.types_pb2 import UserRef
 
 
-def why(connection: Connection, who: Who, trace: str, item_id: str) -> None:
+def why(connection: Connection, who: Who, trace: str, item: str) -> None:
     """The line of descent of an item of a prompt."""
     with calling(connection) as client:
         name = references.trace_name(client, trace, who)
-        request = ExplainItemRequest(trace=name, item_id=item_id)
+        request = ExplainItemRequest(trace=name, item_id=references.item_id(item))
         answer = client.call(client.traces.ExplainItem, request)
     emit(connection, answer, why_view(answer))
 
@@ -103,11 +103,11 @@ def list_traces(connection: Connection, who: Who, session: str, limit: int) -> N
     emit(connection, answer, traces_table(answer.traces))
 
 
-def appearances(connection: Connection, who: Who, item_id: str, limit: int) -> None:
+def appearances(connection: Connection, who: Who, item: str, limit: int) -> None:
     """The prompts of a user that an item is in. The server looks through a bounded number of traces at a time, so a
     page may come back short: all are asked for until there are enough."""
     user = UserRef(tenant_id=who.tenant, user_id=who.user)
-    request = ListAppearancesRequest(user=user, item_id=item_id, page_size=limit)
+    request = ListAppearancesRequest(user=user, item_id=references.item_id(item), page_size=limit)
     found = ListAppearancesResponse()
     with calling(connection) as client:
         while len(found.appearances) < limit:

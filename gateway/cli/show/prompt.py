@@ -16,8 +16,10 @@ from muniment.v1.types_pb2 import Role, SectionKind, Span
 GUTTER = 26
 """Columns for the item's id: enough for `policy/history.heading`, and for the rest what tells it from others."""
 
+SESSION_ITEM, SESSION_SHOWN = "archived-session/", "session/"
+"""What the ids of archived sessions' date lines begin with, and what people see and may type for that."""
+
 _LEAST_GUTTER = 12
-_SESSION, _SESSION_SHOWN = "archived-session/", "session/"
 _SHOWN_TOOL_CHARACTERS = 160
 _DIM = Style(dim=True)
 
@@ -112,13 +114,13 @@ def _parts(parts: list[Part], gutter: int) -> Table:
 
 def label_of(items: str, width: int) -> str:
     """What stands left of a line. Of an archived session that is its id, or the end of it: ids differ there."""
-    if not items.startswith(_SESSION):
+    if not items.startswith(SESSION_ITEM):
         return shortened(items, width)
-    session_id = visible(items.removeprefix(_SESSION))
-    room = width - len(_SESSION_SHOWN)
+    session_id = visible(items.removeprefix(SESSION_ITEM))
+    room = width - len(SESSION_SHOWN)
     if len(session_id) > room:
         session_id = f"…{session_id[1 - room :]}"
-    return f"{_SESSION_SHOWN}{session_id}"
+    return f"{SESSION_SHOWN}{session_id}"
 
 
 def _items(line: list[Run]) -> str:
