@@ -71,3 +71,13 @@ def test_revisions_of_built_in_policies_keep_their_names(reader: PolicyReader) -
         "conversation": "017e08eb71b2c03bdf813b34f10cd6342076b877d874c8ea0453ee67461e2fdb",
         "memory": "821f41b6c272f7e14a7fb1b82c83e12432beabef7a4ba720acd8e6b53021b931",
     }
+
+
+@pytest.mark.parametrize("enum", ["type", "kind", "min_origin"])
+def test_an_enum_that_is_set_to_nothing_is_told_not_guessed(reader: PolicyReader, enum: str) -> None:
+    key = {"type": "VALUE_TYPE_TEXT", "kind": "FACT_KIND_CONTEXT", "purpose": '"a gap"', enum: "0"}
+    fields = " ".join(f"{name}: {value}" for name, value in key.items())
+    message = text_format.Parse(
+        f'policy_id: "p" sections {{ question {{}} }} facts {{ allowlist {{ key: "k" {fields} }} }}', Policy()
+    )
+    assert [d.field for d in reader.from_message(message).diagnostics] == [f"facts.allowlist[0].{enum}"]
