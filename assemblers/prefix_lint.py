@@ -16,6 +16,8 @@ MAX_FINDINGS = 20
 
 _SNIPPET_CHARACTERS = 60
 
+_IN_WORDS = {"uuid": "a UUID", "email": "an e-mail address", "template": "a template's hole"}
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:
@@ -32,10 +34,15 @@ class Finding:
     column: int
     snippet: str
 
+    @property
+    def in_words(self) -> str:
+        """What it looks like, with its article."""
+        return _IN_WORDS.get(self.pattern, f"a {self.pattern}")
+
     def __str__(self) -> str:
         place = f"{self.field}, line {self.line}, column {self.column}"
         return (
-            f"{place}: {self.snippet!r} looks like a {self.pattern}: take it out, or allow {self.pattern!r}"
+            f"{place}: {self.snippet!r} looks like {self.in_words}: take it out, or allow {self.pattern!r}"
         )
 
 

@@ -92,7 +92,7 @@ def _dynamic(findings: Sequence[Finding]) -> InvalidArgument:
     violations = [
         FieldViolation(
             finding.field,
-            f"line {finding.line}, column {finding.column}: {finding.snippet!r} looks like a {finding.pattern}, which "
+            f"line {finding.line}, column {finding.column}: {finding.snippet!r} looks like {finding.in_words}, which "
             f"would change the prefix from call to call: take it out, or put {finding.pattern!r} into allowed_patterns",
         )
         for finding in findings
