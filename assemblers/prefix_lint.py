@@ -41,9 +41,7 @@ class Finding:
 
     def __str__(self) -> str:
         place = f"{self.field}, line {self.line}, column {self.column}"
-        return (
-            f"{place}: {self.snippet!r} looks like {self.in_words}: take it out, or allow {self.pattern!r}"
-        )
+        return f"{place}: {self.snippet!r} looks like {self.in_words}: take it out, or allow {self.pattern!r}"
 
 
 def find_dynamic(text: str, allowed: Collection[str] = (), field: str = "text") -> tuple[Finding, ...]:
