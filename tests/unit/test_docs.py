@@ -144,7 +144,7 @@ def test_names_in_capitals_exist(document: Path):
 def capital_names() -> set[str]:
     """Values of enums with and without their prefixes, codes, sections, variables of the environment."""
     names = {"INVALID_ARGUMENT", "NOT_FOUND", "PERMISSION_DENIED", "ALREADY_EXISTS", "FAILED_PRECONDITION"}
-    names |= {"RESOURCE_EXHAUSTED", "DEADLINE_EXCEEDED", "NOT_SERVING", "UPDATE_GOLDEN"}
+    names |= {"RESOURCE_EXHAUSTED", "DEADLINE_EXCEEDED", "NOT_SERVING", "MUNIMENT_UPDATE_GOLDEN"}
     for message_module in MODULES:
         for enum in enums(message_module.DESCRIPTOR):
             prefix = enum.values[0].name.removesuffix("UNSPECIFIED")
