@@ -75,11 +75,12 @@ class Health:
             return
         last = None
         while True:
-            changed, status = self._changed, self._status(service)
+            # All three as of one instant: a stop while the status is being written must still be told.
+            changed, status, stopped = self._changed, self._status(service), self._stopped
             if status != last:
                 await context.write(status.SerializeToString())
                 last = status
-            if self._stopped:
+            if stopped:
                 return
             await changed.wait()
 
