@@ -289,11 +289,6 @@ class Slots:
     answer_format: str = ""
     recent_questions: tuple[RecentQuestion, ...] = ()
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether there is nothing to say."""
-        return not (self.focus or self.filters or self.answer_format or self.recent_questions)
-
 
 @dataclass(frozen=True, slots=True)
 class Material:

@@ -100,16 +100,6 @@ class ModelTokens:
         """The greatest raw number whose scaled value is still <= `limit`."""
         return limit * UNSCALED // self.factor_permille
 
-    def raw_of_declared(self, declared: int) -> int:
-        """The least raw number whose scaled value is >= `declared` tokens, which are the model's already.
-
-        An attachment's tokens are declared by the caller in the model's own unit: the factor, meant for text
-        under a foreign vocabulary, must not raise them again.
-        """
-        if declared <= 0:
-            return 0
-        return (declared - 1) * UNSCALED // self.factor_permille + 1
-
 
 def count_call(counter: TokenCounter, tool_name: str, arguments_json: str) -> int:
     """Raw tokens of a tool call without its frame: the name and the canonical JSON, each on its own."""
@@ -124,8 +114,3 @@ def count_result(counter: TokenCounter, tool_name: str, result_json: str) -> int
 def count_tool(counter: TokenCounter, definition_json: str) -> int:
     """Raw tokens of a tool definition without its frame: its canonical JSON, the name being in there."""
     return counter.count(definition_json)
-
-
-def count_attachment(model: ModelTokens, declared_tokens: int) -> int:
-    """Raw tokens of an attachment: what the caller declared, never its bytes read as text."""
-    return model.raw_of_declared(declared_tokens)

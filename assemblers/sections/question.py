@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from assemblers.assembly import Message, Part, Source, SourceKind, Span, TurnInput
 from assemblers.records import Content, SectionKind, Text, ToolCall, ToolResult, Turn
 from assemblers.sections.pieces import byte_length, policy_text
-from assemblers.tokens import Frame, TokenCounter, count_call, count_result
+from assemblers.tokens import TokenCounter, count_call, count_result
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,10 +21,6 @@ class OpenTurn:
     """Of all parts, raw, without frames."""
     calls: int
     results: int
-
-    def frame_tokens(self, frame: Frame) -> int:
-        """What the calls and results cost beyond their texts, without the messages' own frames."""
-        return self.calls * frame.call + self.results * frame.result
 
 
 _LABEL = policy_text("question.label")

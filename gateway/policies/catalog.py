@@ -7,7 +7,7 @@ from gateway.policies.builtin import DEFAULT_ID, read_builtins
 from gateway.policies.canonical import parse_canonical
 from gateway.policies.from_proto import policy_of
 from gateway.policies.reading import PolicyReader
-from gateway.usecases.lru import LruMap
+from storage.lru import Lru
 from storage.ports import PolicyStore, StoredPolicy
 
 PARSED_REVISIONS = 1024
@@ -20,7 +20,7 @@ class Policies:
     def __init__(self, store: PolicyStore, reader: PolicyReader) -> None:
         self._store = store
         self._builtins = {name: draft.revision("") for name, draft in read_builtins(reader).items()}
-        self._parsed: LruMap[tuple[str, str, str], PolicyRevision] = LruMap(PARSED_REVISIONS)
+        self._parsed: Lru[tuple[str, str, str], PolicyRevision] = Lru(PARSED_REVISIONS)
 
     def resolve(self, tenant_id: str, policy: str) -> PolicyRevision:
         """The revision for "" (the tenant's default, else the built-in `conversation`), an id, or a resource name."""

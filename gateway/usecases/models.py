@@ -15,8 +15,8 @@ from gateway.tokenizers import (
     UnknownTokenizerError,
     calibrated_factor,
 )
-from gateway.usecases.lru import LruMap
 from gateway.usecases.requests import RequestedModel
+from storage.lru import Lru
 from storage.ports import UsageStore
 
 KNOWN_PROFILES = 512
@@ -34,8 +34,8 @@ class ModelBook:
 
     def __init__(self, profiles: ModelProfiles, usage: UsageStore) -> None:
         self._profiles, self._usage = profiles, usage
-        self._known: LruMap[tuple[str, str, str], ModelProfile] = LruMap(KNOWN_PROFILES)
-        self._calibrated: LruMap[tuple[str, str], _Calibrated] = LruMap(KNOWN_PROFILES)
+        self._known: Lru[tuple[str, str, str], ModelProfile] = Lru(KNOWN_PROFILES)
+        self._calibrated: Lru[tuple[str, str], _Calibrated] = Lru(KNOWN_PROFILES)
 
     def resolve(self, tenant_id: str, model: RequestedModel) -> ModelProfile:
         """The profile. Raises InvalidArgument for a tokenizer that is not shipped."""

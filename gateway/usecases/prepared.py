@@ -12,7 +12,7 @@ from assemblers.sections.facts import PreparedFacts, prepare_facts
 from assemblers.sections.history import HistoryInput
 from assemblers.tokens import ModelTokens
 from assemblers.trace.commitments import Commitments
-from gateway.usecases.lru import LruMap
+from storage.lru import Lru
 from storage.ports import ArchiveSnapshot, FactSnapshot
 
 PREPARED_USERS = 2048
@@ -42,8 +42,8 @@ class Preparations:
     """Prepared facts and archives of the users seen last. All answers equal those of preparing anew."""
 
     def __init__(self, users: int = PREPARED_USERS) -> None:
-        self._facts: LruMap[tuple[UserRef, str, str, str, int], ShownFacts] = LruMap(users)
-        self._archives: LruMap[tuple[UserRef, str], ShownArchive] = LruMap(users)
+        self._facts: Lru[tuple[UserRef, str, str, str, int], ShownFacts] = Lru(users)
+        self._archives: Lru[tuple[UserRef, str], ShownArchive] = Lru(users)
 
     def facts(
         self,

@@ -10,8 +10,8 @@ from datetime import datetime, timedelta
 from typing import TypeVar
 from weakref import WeakValueDictionary
 
-from gateway.usecases.lru import LruMap
 from storage.errors import Repeated, RequestIdReused
+from storage.lru import Lru
 from storage.ports import Receipt
 
 T = TypeVar("T")
@@ -34,7 +34,7 @@ class Repeats:
     """Does each request once. Belongs to one event loop."""
 
     def __init__(self, capacity: int = CAPACITY) -> None:
-        self._answers: LruMap[Key, _Answer] = LruMap(capacity)
+        self._answers: Lru[Key, _Answer] = Lru(capacity)
         self._locks: WeakValueDictionary[Key, asyncio.Lock] = WeakValueDictionary()
 
     async def once(self, receipt: Receipt[T], work: Callable[[], Awaitable[T]]) -> T:

@@ -13,7 +13,6 @@ from assemblers.tokens import (
     Exactness,
     Frame,
     ModelTokens,
-    count_attachment,
     count_call,
     count_result,
     count_tool,
@@ -47,15 +46,6 @@ def test_the_raw_limit_is_the_greatest_raw_number_that_still_fits(factor: int, l
     tokens = model(factor)
     raw = tokens.raw_limit(limit)
     assert tokens.scaled(raw) <= limit < tokens.scaled(raw + 1)
-
-
-@given(factors, amounts)
-def test_declared_tokens_are_not_raised_again_by_the_factor(factor: int, declared: int):
-    tokens = model(factor)
-    raw = count_attachment(tokens, declared)
-    assert tokens.scaled(raw) >= declared
-    assert raw <= declared
-    assert raw == 0 or tokens.scaled(raw - 1) < declared
 
 
 def test_tools_make_every_count_an_estimate():
