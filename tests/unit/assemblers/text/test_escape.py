@@ -3,7 +3,6 @@
 import json
 import unicodedata
 from pathlib import Path
-from timeit import repeat
 
 import pytest
 
@@ -213,7 +212,7 @@ def test_lone_surrogates_never_reach_the_output():
 
 def test_plain_text_takes_the_fast_path():
     text = "Acme pays within 30 days net, invoices go to accounts payable; ask the treasurer in Lisbon (9-5)"
-    assert min(repeat(lambda: inline(text), number=1000, repeat=5)) < 0.02
+    assert inline(text) is text
 
 
 @pytest.mark.parametrize(

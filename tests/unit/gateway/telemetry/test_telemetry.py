@@ -1,6 +1,5 @@
 """Spans and metrics say how calls end, never what they say; switched off they cost nothing."""
 
-import time
 from collections.abc import Iterator
 from contextlib import nullcontext
 from datetime import UTC, datetime
@@ -204,7 +203,7 @@ def test_tokens_degradations_and_the_trace_queue_are_measured(collected: Collect
     assert [p.value for _, p in depth] == [7]
 
 
-def test_switched_off_nothing_is_wrapped_and_a_stage_costs_under_a_microsecond():
+def test_switched_off_nothing_is_wrapped_and_a_stage_makes_nothing():
     assert not telemetry.enabled()
 
     async def handler(_: Call) -> bytes:
@@ -216,17 +215,8 @@ def test_switched_off_nothing_is_wrapped_and_a_stage_costs_under_a_microsecond()
     telemetry.count_tokens("FACTS", 1)
     telemetry.count_degradation("FACTS", "LATE")
     telemetry.link_trace("0f3c")
-    best = min(_seconds_of_stages(2_000) for _ in range(20))
-    assert best / 2_000 < 1e-6
+    assert telemetry.stage("facts") is telemetry.stage("history")
     assert telemetry.run("facts", str.upper, "off") == "OFF"
-
-
-def _seconds_of_stages(count: int) -> float:
-    started = time.perf_counter()
-    for _ in range(count):
-        with telemetry.stage("facts"):
-            pass
-    return time.perf_counter() - started
 
 
 def test_spans_cannot_be_made_while_telemetry_is_off():
