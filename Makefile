@@ -27,7 +27,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) \
 		|| { echo "'$(PYTHON) -m venv' failed: on Debian and Ubuntu install the package python3-venv" >&2; exit 1; }
 	@echo "installing into $(VENV) ..."
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,otel]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,embed,otel,postgres]'
 	@touch $@
 
 demo: $(STAMP) ## play a recorded conversation through the gateway (CONVERSATION=file.jsonl plays yours)
