@@ -1,7 +1,7 @@
-"""A bounded map that forgets what was used longest ago. It tells "known to be nothing" from "not known"."""
+"""A bounded map that forgets what was used longest ago."""
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from typing import Generic, TypeVar
 
 K = TypeVar("K", bound=Hashable)
@@ -14,15 +14,6 @@ class Lru(Generic[K, V]):
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity
         self._entries: OrderedDict[K, V] = OrderedDict()
-
-    def get_or(self, key: K, find: Callable[[], V]) -> V:
-        """The value, found and kept if it is not here; a value may be None."""
-        if key in self._entries:
-            self._entries.move_to_end(key)
-            return self._entries[key]
-        value = find()
-        self.put(key, value)
-        return value
 
     def get(self, key: K) -> V | None:
         """The value if it is here."""

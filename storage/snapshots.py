@@ -1,15 +1,11 @@
-"""Snapshots of users' data in memory, bounded by bytes, never staler than the last write that was acknowledged.
+"""Snapshots of users' data in memory, bounded by bytes, never staler than the last write that was acknowledged."""
 
-A load that was under way when its user's data changed still answers those who began waiting before the change, but
-what it brings is not kept, and whoever comes after the change starts a new one.
-"""
-
-import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine
 from typing import Generic, TypeVar
 
 from assemblers.records import UserRef
+from storage.loads import Loads
 
 S = TypeVar("S")
 
@@ -24,7 +20,7 @@ class SnapshotCache(Generic[S]):
         self._load, self._size, self._max_bytes = load, size, max_bytes
         self._entries: OrderedDict[UserRef, tuple[S, int]] = OrderedDict()
         self._bytes = 0
-        self._loads: dict[UserRef, asyncio.Task[S]] = {}
+        self._loads: Loads[UserRef, S] = Loads(self._keep)
 
     @property
     def bytes_held(self) -> int:
@@ -42,32 +38,14 @@ class SnapshotCache(Generic[S]):
     async def get(self, user: UserRef) -> S:
         """The snapshot, loaded if need be; callers at the same time share one load."""
         kept = self.peek(user)
-        if kept is not None:
-            return kept
-        task = self._loads.get(user) or self._begin(user)
-        # A caller that gives up must not cancel the load under the others.
-        return await asyncio.shield(task)
+        return kept if kept is not None else await self._loads.get(user, lambda: self._load(user))
 
     def forget(self, user: UserRef) -> None:
         """The user's data changed."""
-        self._loads.pop(user, None)
+        self._loads.forget(user)
         entry = self._entries.pop(user, None)
         if entry is not None:
             self._bytes -= entry[1]
-
-    def _begin(self, user: UserRef) -> "asyncio.Task[S]":
-        task = asyncio.create_task(self._load(user))
-        self._loads[user] = task
-        task.add_done_callback(lambda done: self._loaded(user, done))
-        return task
-
-    def _loaded(self, user: UserRef, task: "asyncio.Task[S]") -> None:
-        current = self._loads.get(user) is task
-        if current:
-            del self._loads[user]
-        # Asking for the exception also marks it as seen, should all callers have given up.
-        if not task.cancelled() and task.exception() is None and current:
-            self._keep(user, task.result())
 
     def _keep(self, user: UserRef, snapshot: S) -> None:
         size = self._size(snapshot)

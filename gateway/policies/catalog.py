@@ -22,22 +22,22 @@ class Policies:
         self._builtins = {name: draft.revision("") for name, draft in read_builtins(reader).items()}
         self._parsed: Lru[tuple[str, str, str], PolicyRevision] = Lru(PARSED_REVISIONS)
 
-    def resolve(self, tenant_id: str, policy: str) -> PolicyRevision:
+    async def resolve(self, tenant_id: str, policy: str) -> PolicyRevision:
         """The revision for "" (the tenant's default, else the built-in `conversation`), an id, or a resource name."""
         if not policy:
-            active = self._store.peek_active(tenant_id, "")
+            active = await self._store.active(tenant_id, "")
             return self._revision(active) if active else self._builtins[DEFAULT_ID]
-        return self._named(tenant_id, parse_policy_reference("policy", policy, tenant_id))
+        return await self._named(tenant_id, parse_policy_reference("policy", policy, tenant_id))
 
-    def _named(self, tenant_id: str, name: PolicyName) -> PolicyRevision:
+    async def _named(self, tenant_id: str, name: PolicyName) -> PolicyRevision:
         if not name.tenant_id or name.policy_id in self._builtins:
             return self._builtin(name)
         if name.tenant_id != tenant_id:
             raise _unusable(name)
         if name.digest:
-            stored = self._store.peek_revision(tenant_id, name.policy_id, name.digest)
+            stored = await self._store.revision(tenant_id, name.policy_id, name.digest)
         else:
-            stored = self._store.peek_active(tenant_id, name.policy_id)
+            stored = await self._store.active(tenant_id, name.policy_id)
         if stored is None:
             raise _unusable(name)
         return self._revision(stored)

@@ -63,7 +63,7 @@ class ContextServicer:
         self, request: context_pb2.CountTokensRequest, call: Call
     ) -> context_pb2.CountTokensResponse:
         """Tokens of texts."""
-        counted = self._counts.count(call.tenant_id, model_of(request.model), request.texts)
+        counted = await self._counts.count(call.tenant_id, model_of(request.model), request.texts)
         tokens = counted.profile.tokens
         return context_pb2.CountTokensResponse(
             token_counts=counted.tokens, exactness=EXACTNESS_TO[tokens.exactness], tokenizer=tokens.counter.id,

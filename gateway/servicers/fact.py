@@ -34,7 +34,7 @@ class FactServicer:
             return fact_pb2.RecordFactsResponse(results=results)
 
         if request.validate_only:
-            return answer(self._facts.validate(user, offered, request.policy, call.now))
+            return answer(await self._facts.validate(user, offered, request.policy, call.now))
         return answer(await self._facts.record(user, offered, request.policy, call.now, call.receipt(answer)))
 
     async def GetFact(self, request: fact_pb2.GetFactRequest, call: Call) -> fact_pb2.GetFactResponse:

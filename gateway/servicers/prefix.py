@@ -35,7 +35,7 @@ class PrefixServicer:
     ) -> prefix_pb2.GetPrefixRevisionResponse:
         """One revision."""
         name = parse_prefix_revision_name("name", request.name)
-        revision = self._prefixes.get(name.tenant_id, name.prefix_id, name.digest)
+        revision = await self._prefixes.get(name.tenant_id, name.prefix_id, name.digest)
         return prefix_pb2.GetPrefixRevisionResponse(revision=revision_to(revision))
 
     async def ListPrefixRevisions(

@@ -126,7 +126,7 @@ class ContextAssembler:
         return telemetry.run("capture", self._traced, work, assembly, self._runtime.new_id(), ())
 
     async def _answered(self, request: ContextRequest, now: datetime) -> Answer | None:
-        found = self._storage.traces.answered(request.session, request.turn.turn_id, now)
+        found = await self._storage.traces.answered(request.session, request.turn.turn_id, now)
         if found is None:
             return None
         if found.body_sha256 != request.body_sha256:
@@ -140,7 +140,7 @@ class ContextAssembler:
 
     async def _gather(self, request: ContextRequest, now: datetime, deadline: Deadline) -> _Work:
         check_newest(request.turn)
-        user, resolved = request.session.user, self._resolver.resolve(request)
+        user, resolved = request.session.user, await self._resolver.resolve(request)
         turn = question_of(request.turn) or await self._open_turns.loop_for(
             request.session, request.turn, now
         )

@@ -59,7 +59,7 @@ class Facts:
         receipt: Receipt[tuple[FactOutcome, ...]],
     ) -> tuple[FactOutcome, ...]:
         """Store those that pass the gate, in one step. The outcomes are in the order of the offers."""
-        verdicts = self._verdicts(user, offered, policy, now)
+        verdicts = await self._verdicts(user, offered, policy, now)
         drafts = [verdict.draft for verdict in verdicts if verdict.draft is not None]
         kept: Receipt[tuple[FactWritten, ...]] = through(
             receipt, lambda written: _outcomes(verdicts, written)
@@ -68,11 +68,11 @@ class Facts:
         written = await self._store.record(user, drafts, now, kept) if drafts or receipt.request_id else ()
         return _outcomes(verdicts, written)
 
-    def validate(
+    async def validate(
         self, user: UserRef, offered: tuple[OfferedFact, ...], policy: str, now: datetime
     ) -> tuple[FactOutcome, ...]:
         """The verdicts; nothing is written."""
-        return tuple(FactOutcome(verdict) for verdict in self._verdicts(user, offered, policy, now))
+        return tuple([FactOutcome(verdict) for verdict in await self._verdicts(user, offered, policy, now)])
 
     async def get(self, user: UserRef, no: int) -> Fact:
         """The fact of that number, in whatever state."""
@@ -109,12 +109,12 @@ class Facts:
         """Remove the fact's value for good, if the etag ("" is any) is its present one."""
         return await self._store.delete(user, no, etag, now, receipt)
 
-    def _verdicts(
+    async def _verdicts(
         self, user: UserRef, offered: tuple[OfferedFact, ...], policy: str, now: datetime
     ) -> tuple[Verdict, ...]:
         check_read_times(offered, now)
         check_visible(offered)
-        rules = self._policies.resolve(user.tenant_id, policy).policy.facts
+        rules = (await self._policies.resolve(user.tenant_id, policy)).policy.facts
         return tuple(admit(fact, rules, now) for fact in offered)
 
     async def _selected(self, user: UserRef, selector: FactSelector) -> tuple[Fact, ...]:

@@ -95,7 +95,7 @@ class History:
         """The best excerpts for a question, as an assembly would rank them."""
         if not has_visible(search.query):
             raise InvalidArgument.of("query", "is blank: send the words to search for")
-        policy, settings = self._searching(user.tenant_id, search.policy)
+        policy, settings = await self._searching(user.tenant_id, search.policy)
         snapshot = self._store.peek(user) or await self._store.load(user)
         return _search(snapshot, search, policy, settings)
 
@@ -103,20 +103,20 @@ class History:
         self, user: UserRef, sessions: Sequence[PastSession], policy: str, now: datetime
     ) -> list[CutSession]:
         check_sessions(sessions, now)
-        rules = self._policies.resolve(user.tenant_id, policy).policy.archive
+        rules = (await self._policies.resolve(user.tenant_id, policy)).policy.archive
         snapshot = self._store.peek(user) or await self._store.load(user)
         known = known_sessions(snapshot, {session.session_id for session in sessions})
         return await cut_sessions(sessions, rules, known)
 
-    def _searching(self, tenant_id: str, reference: str) -> tuple[Policy, HistorySection]:
-        policy = self._policies.resolve(tenant_id, reference).policy
+    async def _searching(self, tenant_id: str, reference: str) -> tuple[Policy, HistorySection]:
+        policy = (await self._policies.resolve(tenant_id, reference)).policy
         settings = policy.settings(HistorySection)
         if settings is None and reference:
             raise InvalidArgument.of(
                 "policy", f"has no history section: name one that has, such as {SEARCHING_POLICY}"
             )
         if settings is None:
-            policy = self._policies.resolve(tenant_id, SEARCHING_POLICY).policy
+            policy = (await self._policies.resolve(tenant_id, SEARCHING_POLICY)).policy
             settings = policy.settings(HistorySection)
         return policy, settings or HistorySection()
 

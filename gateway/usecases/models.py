@@ -37,13 +37,13 @@ class ModelBook:
         self._known: Lru[tuple[str, str, str], ModelProfile] = Lru(KNOWN_PROFILES)
         self._calibrated: Lru[tuple[str, str], _Calibrated] = Lru(KNOWN_PROFILES)
 
-    def resolve(self, tenant_id: str, model: RequestedModel) -> ModelProfile:
+    async def resolve(self, tenant_id: str, model: RequestedModel) -> ModelProfile:
         """The profile. Raises InvalidArgument for a tokenizer that is not shipped."""
         profile = self._profile(model)
         if profile.tokens.factor_permille == UNSCALED:
             return profile
         key = calibration_key(profile)
-        observations = self._usage.peek_observations(tenant_id, key)
+        observations = await self._usage.observations(tenant_id, key)
         if not observations:
             return profile
         known = self._calibrated.get((tenant_id, key))
@@ -53,15 +53,17 @@ class ModelBook:
             self._calibrated.put((tenant_id, key), known)
         return known.profile
 
-    def factor(self, tenant_id: str, model: RequestedModel, reported: tuple[int, int] | None = None) -> int:
+    async def factor(
+        self, tenant_id: str, model: RequestedModel, reported: tuple[int, int] | None = None
+    ) -> int:
         """The factor in thousandths; with `reported`, a raw estimate and what was billed, as it is after that."""
         if reported is None:
-            return self.resolve(tenant_id, model).tokens.factor_permille
+            return (await self.resolve(tenant_id, model)).tokens.factor_permille
         profile = self._profile(model)
         configured = profile.tokens.factor_permille
         if configured == UNSCALED:
             return configured
-        known = self._usage.peek_observations(tenant_id, calibration_key(profile))
+        known = await self._usage.observations(tenant_id, calibration_key(profile))
         return calibrated_factor(configured, (*known, reported)[-WINDOW:])
 
     def _profile(self, model: RequestedModel) -> ModelProfile:
@@ -121,9 +123,9 @@ class TokenCounts:
     def __init__(self, models: ModelBook) -> None:
         self._models = models
 
-    def count(self, tenant_id: str, model: RequestedModel, texts: Sequence[str]) -> Counted:
+    async def count(self, tenant_id: str, model: RequestedModel, texts: Sequence[str]) -> Counted:
         """Each text's tokens. Raises InvalidArgument."""
-        profile = self._models.resolve(tenant_id, model)
+        profile = await self._models.resolve(tenant_id, model)
         counts = []
         for index, text in enumerate(texts):
             with counting_errors(f"texts[{index}]"):

@@ -49,7 +49,7 @@ class PolicyAdmin:
             return builtin
         head = await self._head(name)
         digest = name.digest or head.active
-        revision = self._store.peek_revision(name.tenant_id, name.policy_id, digest) if digest else None
+        revision = await self._store.revision(name.tenant_id, name.policy_id, digest) if digest else None
         if revision is None and not name.digest:
             newest = await self._store.revisions(name.tenant_id, name.policy_id, PageRequest(1))
             revision = next(iter(newest.items), None)

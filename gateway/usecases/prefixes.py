@@ -35,9 +35,9 @@ class Prefixes:
         """Store the revision; an equal one is given back as it was stored first."""
         return await self._store.register(check(draft, now), receipt)
 
-    def get(self, tenant_id: str, prefix_id: str, digest: str) -> PrefixRevision:
+    async def get(self, tenant_id: str, prefix_id: str, digest: str) -> PrefixRevision:
         """The revision, the newest for digest "". Raises NotFound."""
-        revision = self._store.peek(tenant_id, prefix_id, digest)
+        revision = await self._store.find(tenant_id, prefix_id, digest)
         if revision is None:
             raise NotFound
         return revision

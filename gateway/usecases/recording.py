@@ -74,7 +74,7 @@ class TurnRecorder:
             if trace.session != batch.session:
                 raise NotFound
             reference = reference or trace.policy
-        return self._policies.resolve(batch.session.tenant_id, reference).policy
+        return (await self._policies.resolve(batch.session.tenant_id, reference)).policy
 
     async def _calls(self, batch: TurnBatch, now: datetime) -> Calls:
         """The calls that the batch's results answer. Raises FailedPrecondition where the session made no such call."""

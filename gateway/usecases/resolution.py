@@ -17,7 +17,7 @@ MAX_TOKENS = 2**31 - 1
 class PolicyCatalog(Protocol):
     """Parsed policy revisions."""
 
-    def resolve(self, tenant_id: str, policy: str) -> PolicyRevision:
+    async def resolve(self, tenant_id: str, policy: str) -> PolicyRevision:
         """The revision for "" (the tenant's default, else the built-in one), an id, or a resource name.
 
         Raises NotFound for an unknown one and FailedPrecondition for one that cannot be used.
@@ -28,7 +28,7 @@ class PolicyCatalog(Protocol):
 class ModelCatalog(Protocol):
     """Model profiles with the factor that was learnt for the tenant."""
 
-    def resolve(self, tenant_id: str, model: RequestedModel) -> ModelProfile: ...
+    async def resolve(self, tenant_id: str, model: RequestedModel) -> ModelProfile: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,27 +43,27 @@ class Resolved:
 
 
 class Resolver:
-    """Resolves one request's policy, prefix, model and limit, all from memory."""
+    """Resolves one request's policy, prefix, model and limit, from memory unless it is the first time."""
 
     def __init__(self, policies: PolicyCatalog, models: ModelCatalog, prefixes: PrefixStore) -> None:
         self._policies, self._models, self._prefixes = policies, models, prefixes
 
-    def resolve(self, request: ContextRequest) -> Resolved:
+    async def resolve(self, request: ContextRequest) -> Resolved:
         """Raises NotFound, InvalidArgument or FailedPrecondition with the remedy."""
         tenant = request.session.tenant_id
-        revision = self._policies.resolve(tenant, request.policy)
+        revision = await self._policies.resolve(tenant, request.policy)
         model = requested_model(request.model, revision.policy)
-        profile = self._models.resolve(tenant, model)
-        prefix, warnings = self._prefix(tenant, revision.policy)
+        profile = await self._models.resolve(tenant, model)
+        prefix, warnings = await self._prefix(tenant, revision.policy)
         stated = model.context_window_tokens
         window = profile.context_window_tokens if stated is None else stated
         return Resolved(revision, prefix, profile, limit(request.budget, window, revision.policy), warnings)
 
-    def _prefix(self, tenant: str, policy: Policy) -> tuple[PrefixRevision | None, tuple[str, ...]]:
+    async def _prefix(self, tenant: str, policy: Policy) -> tuple[PrefixRevision | None, tuple[str, ...]]:
         settings = policy.settings(PrefixSection)
         if settings is None:
             return None, ()
-        found = self._prefixes.peek(tenant, settings.prefix_id, settings.revision)
+        found = await self._prefixes.find(tenant, settings.prefix_id, settings.revision)
         if found is not None:
             return found, ()
         what = f"prefix {settings.prefix_id!r}" + (

@@ -95,7 +95,7 @@ class Sessions:
         return await self._repeats.once(receipt, lambda: self._update(update, now))
 
     async def _update(self, update: SlotUpdate, now: datetime) -> SessionView:
-        policy = self._policies.resolve(update.session.tenant_id, update.policy).policy
+        policy = (await self._policies.resolve(update.session.tenant_id, update.policy)).policy
 
         def change(slots: Slots) -> Slots:
             return with_updates(slots, policy.slots, update.paths, update.values)
@@ -127,7 +127,7 @@ class Sessions:
 
         A turn that is recorded meanwhile is archived too. Raises Aborted where they do not stop coming.
         """
-        rules = self._policies.resolve(session.tenant_id, policy).policy.archive
+        rules = (await self._policies.resolve(session.tenant_id, policy)).policy.archive
         for _ in range(ATTEMPTS):
             with suppress(SessionChanged):
                 return await self._end(session, rules, now, receipt)

@@ -33,13 +33,13 @@ class Lookups:
         """With those facts and excerpts that were candidates: what a replay needs. Deleted facts may be missing."""
         facts = await self.facts(trace.user, _numbers(trace, SourceKind.FACT))
         excerpts = await self._excerpts(trace)
-        return self._surroundings(trace, facts, {excerpt.no: excerpt for excerpt in excerpts})
+        return await self._surroundings(trace, facts, {excerpt.no: excerpt for excerpt in excerpts})
 
     async def everything_for(self, trace: OpenedTrace) -> Surroundings:
         """With all facts of the user, retired and deleted ones too, and all excerpts: what explaining needs."""
         facts = await self._all_facts(trace.user)
         archive = await self._storage.archives.load(trace.user)
-        return self._surroundings(trace, facts, {excerpt.no: excerpt for excerpt in archive.excerpts})
+        return await self._surroundings(trace, facts, {excerpt.no: excerpt for excerpt in archive.excerpts})
 
     async def observed(self, trace: OpenedTrace) -> dict[str, datetime]:
         """When the trace's facts were read and its excerpts said, by item id; without those that are gone."""
@@ -97,21 +97,21 @@ class Lookups:
         except Erased:
             raise trace.erased("an excerpt") from None
 
-    def _surroundings(
+    async def _surroundings(
         self, trace: OpenedTrace, facts: dict[int, Fact], excerpts: dict[int, Excerpt]
     ) -> Surroundings:
         return Surroundings(
-            policy=self._policy(trace),
-            prefix=self._prefix(trace),
+            policy=await self._policy(trace),
+            prefix=await self._prefix(trace),
             counter=self._counter(trace),
             zone=_zone(trace),
             facts=facts,
             excerpts=excerpts,
         )
 
-    def _policy(self, trace: OpenedTrace) -> PolicyRevision:
+    async def _policy(self, trace: OpenedTrace) -> PolicyRevision:
         try:
-            return self._policies.resolve(trace.session.tenant_id, trace.record.policy)
+            return await self._policies.resolve(trace.session.tenant_id, trace.record.policy)
         except GatewayError:
             raise FailedPrecondition(
                 Reason.POLICY_UNUSABLE,
@@ -120,11 +120,11 @@ class Lookups:
                 {"policy": trace.record.policy},
             ) from None
 
-    def _prefix(self, trace: OpenedTrace) -> PrefixRevision | None:
+    async def _prefix(self, trace: OpenedTrace) -> PrefixRevision | None:
         if not trace.record.prefix:
             return None
         name = parse_prefix_revision_name("prefix", trace.record.prefix)
-        found = self._storage.prefixes.peek(name.tenant_id, name.prefix_id, name.digest)
+        found = await self._storage.prefixes.find(name.tenant_id, name.prefix_id, name.digest)
         if found is None:
             raise trace.erased("its prefix revision")
         return found

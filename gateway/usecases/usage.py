@@ -48,22 +48,20 @@ class UsageReports:
         """
         _check(billed)
         trace = await self._replayer.open(tenant_id, trace_id)
-        usage, model = _usage(trace, billed, now, self._models)
+        usage, model = await _usage(trace, billed, now, self._models)
         estimated = trace.record.budget.used
-
-        def answered(_: UsageReport) -> UsageAnswer:
-            pair = (usage.estimated_raw, usage.input_tokens)
-            return UsageAnswer(estimated, self._models.factor(tenant_id, model, pair))
-
+        # What a repeat will be told is made within the transaction, which must wait for nothing.
+        pair = (usage.estimated_raw, usage.input_tokens)
+        foretold = UsageAnswer(estimated, await self._models.factor(tenant_id, model, pair))
         try:
-            await self._usage.report(usage, through(receipt, answered))
+            await self._usage.report(usage, through(receipt, lambda _: foretold))
         except AlreadyStored:
             raise AlreadyExists(
                 Reason.REQUEST_ID_REUSED,
                 "trace: other figures were reported for it: report each trace once, with its final usage",
                 {"field": "trace"},
             ) from None
-        return UsageAnswer(estimated, self._models.factor(tenant_id, model))
+        return UsageAnswer(estimated, await self._models.factor(tenant_id, model))
 
 
 def _check(billed: Billed) -> None:
@@ -82,7 +80,7 @@ def _check(billed: Billed) -> None:
         raise InvalidArgument(wrong)
 
 
-def _usage(
+async def _usage(
     trace: OpenedTrace, billed: Billed, now: datetime, models: ModelBook
 ) -> tuple[UsageReport, RequestedModel]:
     record, asked = trace.record, trace.whole().asked
@@ -90,10 +88,11 @@ def _usage(
     model = RequestedModel(asked.provider, asked.model, record.counting.tokenizer)
     # Exact, since no factor is below 1: scaling up and rounding up can be undone.
     raw = record.budget.used * UNSCALED // record.budget.factor_permille
+    profile = await models.resolve(tenant_id, model)
     usage = UsageReport(
         tenant_id=tenant_id,
         trace_id=record.trace_id,
-        calibration_key=calibration_key(models.resolve(tenant_id, model)),
+        calibration_key=calibration_key(profile),
         estimated_raw=raw,
         input_tokens=billed.input_tokens,
         cached_input_tokens=billed.cached_input_tokens,

@@ -91,7 +91,7 @@ class ConcurrencySuite:
             append.cancel()
             seal = await storage.traces.append(trace(f"y{index}", session))
             assert (await storage.traces.get("acme", f"y{index}")).seal == seal
-            answered = storage.traces.answered(session, "t", NOW)
+            answered = await storage.traces.answered(session, "t", NOW)
             turns = await storage.transcripts.since_last_question(session, NOW)
             assert (answered is not None) == (len(turns) == 1)
         assert verify(await storage.traces.chain("acme", 0, 1_000)) is None

@@ -46,11 +46,11 @@ async def contents(storage: Storage) -> list[object]:
         (archive.epoch, archive.excerpts),
         await storage.transcripts.list(SESSION, NOW, ALL),
         await storage.traces.chain("acme", 0, 10),
-        storage.traces.answered(SESSION, "t3", NOW),
-        storage.usage.peek_observations("acme", "anthropic"),
-        storage.policies.peek_active("acme", ""),
+        await storage.traces.answered(SESSION, "t3", NOW),
+        await storage.usage.observations("acme", "anthropic"),
+        await storage.policies.active("acme", ""),
         await storage.policies.head("acme", "support"),
-        storage.prefixes.peek("acme", "main", ""),
+        await storage.prefixes.find("acme", "main", ""),
         await storage.users.pseudonym(USER),
     ]
 

@@ -74,7 +74,7 @@ async def everything(storage: Storage, user: UserRef) -> dict[str, object]:
     session = session_of(user)
     of_user = TraceSelector(user_id=user.user_id, session_id="s")
     latest = await storage.traces.latest(session)
-    answered = storage.traces.answered(session, "answered", NOW)
+    answered = await storage.traces.answered(session, "answered", NOW)
     slots = await storage.sessions.get(session, NOW)
     facts = await storage.facts.list(user, FactSelector(include_retired=True), ALL)
     return {
@@ -177,7 +177,7 @@ class IsolationSuite:
         for tenant_id in tenants:
             own = tenant_id.encode()
             for policy_id in ("support", ""):
-                active = storage.policies.peek_active(tenant_id, policy_id)
+                active = await storage.policies.active(tenant_id, policy_id)
                 assert active is not None
                 assert active.document == own
             assert [head.tenant_id for head in (await storage.policies.heads(tenant_id, ALL)).items] == [
@@ -185,7 +185,7 @@ class IsolationSuite:
             ]
             revisions = (await storage.policies.revisions(tenant_id, "support", ALL)).items
             assert [revision.document for revision in revisions] == [own]
-            newest = storage.prefixes.peek(tenant_id, "main", "")
+            newest = await storage.prefixes.find(tenant_id, "main", "")
             assert newest is not None
             assert newest.text == tenant_id
             assert [
@@ -196,7 +196,7 @@ class IsolationSuite:
             assert [
                 item.content for item in (await storage.traces.list(tenant_id, TraceSelector(), ALL)).items
             ] == [own]
-            assert storage.usage.peek_observations(tenant_id, "anthropic") == ((len(tenant_id), 110),)
+            assert await storage.usage.observations(tenant_id, "anthropic") == ((len(tenant_id), 110),)
 
     async def test_a_revision_of_another_tenant_cannot_be_activated(self, storage: Storage) -> None:
         theirs = policy(text="theirs", tenant_id="umbrella")
@@ -204,4 +204,4 @@ class IsolationSuite:
         await storage.policies.register(policy(text="ours"), receipt())
         with refused(NotFound):
             await storage.policies.activate("acme", "support", theirs.digest, None, "", NOW, receipt())
-        assert storage.policies.peek_revision("acme", "support", theirs.digest) is None
+        assert await storage.policies.revision("acme", "support", theirs.digest) is None

@@ -26,17 +26,17 @@ class PolicySuite:
     """Registering, activating, rolling back, listing."""
 
     async def test_unknown_policies_are_not_found_and_nothing_is_active(self, storage: Storage) -> None:
-        assert storage.policies.peek_active("acme", "") is None
-        assert storage.policies.peek_active("acme", "support") is None
-        assert storage.policies.peek_revision("acme", "support", "00") is None
+        assert await storage.policies.active("acme", "") is None
+        assert await storage.policies.active("acme", "support") is None
+        assert await storage.policies.revision("acme", "support", "00") is None
         with refused(NotFound):
             await storage.policies.head("acme", "support")
 
     async def test_a_registered_revision_is_there_and_not_active(self, storage: Storage) -> None:
-        assert storage.policies.peek_revision("acme", "support", policy().digest) is None
+        assert await storage.policies.revision("acme", "support", policy().digest) is None
         (one,) = await register(storage, "{}")
-        assert storage.policies.peek_revision("acme", "support", one.digest) == one
-        assert storage.policies.peek_active("acme", "support") is None
+        assert await storage.policies.revision("acme", "support", one.digest) == one
+        assert await storage.policies.active("acme", "support") is None
         head = await storage.policies.head("acme", "support")
         assert (head.active, head.previous, head.is_default) == ("", "", False)
 
@@ -51,12 +51,16 @@ class PolicySuite:
         head = await activate(storage, one)
         assert (head.active, head.previous, head.is_default) == (one.digest, "", True)
         assert (
-            storage.policies.peek_active("acme", "support") == storage.policies.peek_active("acme", "") == one
+            await storage.policies.active("acme", "support")
+            == await storage.policies.active("acme", "")
+            == one
         )
         head = await activate(storage, two)
         assert (head.active, head.previous, head.is_default) == (two.digest, one.digest, True)
         assert (
-            storage.policies.peek_active("acme", "support") == storage.policies.peek_active("acme", "") == two
+            await storage.policies.active("acme", "support")
+            == await storage.policies.active("acme", "")
+            == two
         )
         assert await storage.policies.head("acme", "support") == head
 
@@ -71,10 +75,10 @@ class PolicySuite:
         (two,) = await register(storage, "2", policy_id="two")
         assert (await activate(storage, one)).is_default
         assert not (await activate(storage, two)).is_default
-        assert storage.policies.peek_active("acme", "") == one
+        assert await storage.policies.active("acme", "") == one
         before = (await storage.policies.head("acme", "one")).etag
         assert (await activate(storage, two, as_default=True)).is_default
-        assert storage.policies.peek_active("acme", "") == two
+        assert await storage.policies.active("acme", "") == two
         head = await storage.policies.head("acme", "one")
         assert not head.is_default
         assert head.etag != before
@@ -83,8 +87,8 @@ class PolicySuite:
         (one,) = await register(storage, "1")
         await activate(storage, one)
         assert not (await activate(storage, one, as_default=False)).is_default
-        assert storage.policies.peek_active("acme", "") is None
-        assert storage.policies.peek_active("acme", "support") == one
+        assert await storage.policies.active("acme", "") is None
+        assert await storage.policies.active("acme", "support") == one
 
     async def test_rolling_back_exchanges_the_last_two(self, storage: Storage) -> None:
         one, two = await register(storage, "1", "2")
@@ -93,7 +97,7 @@ class PolicySuite:
         for active, previous in ((one, two), (two, one)):
             head = await storage.policies.roll_back("acme", "support", "", NOW, receipt())
             assert (head.active, head.previous) == (active.digest, previous.digest)
-            assert storage.policies.peek_active("acme", "support") == active
+            assert await storage.policies.active("acme", "support") == active
 
     async def test_rolling_back_to_nothing_is_not_found(self, storage: Storage) -> None:
         (one,) = await register(storage, "1")
@@ -139,13 +143,13 @@ class PolicySuite:
     async def test_prefixes_are_read_back_newest_first_and_the_newest_is_the_default(
         self, storage: Storage
     ) -> None:
-        assert storage.prefixes.peek("acme", "main", "") is None
+        assert await storage.prefixes.find("acme", "main", "") is None
         one, two = prefix(text="One\r\n"), prefix(text="Two")
         await storage.prefixes.register(one, receipt())
-        assert storage.prefixes.peek("acme", "main", "") == one
+        assert await storage.prefixes.find("acme", "main", "") == one
         await storage.prefixes.register(two, receipt())
-        assert storage.prefixes.peek("acme", "main", "") == two
-        assert storage.prefixes.peek("acme", "main", one.digest) == one
+        assert await storage.prefixes.find("acme", "main", "") == two
+        assert await storage.prefixes.find("acme", "main", one.digest) == one
         assert (await storage.prefixes.revisions("acme", "main", ALL)).items == (two, one)
         assert await storage.prefixes.register(one, receipt()) == one
-        assert storage.prefixes.peek("acme", "main", "") == two
+        assert await storage.prefixes.find("acme", "main", "") == two

@@ -60,7 +60,7 @@ class TextSuite:
             assert (await storage.traces.get("acme", f"x{index}")).content == text.encode()
             revision = prefix(f"p{index}", text)
             await storage.prefixes.register(revision, receipt())
-            assert storage.prefixes.peek("acme", f"p{index}", "") == revision
+            assert await storage.prefixes.find("acme", f"p{index}", "") == revision
             await storage.sessions.put(session, Slots(answer_format=text), 0, NOW, 60)
             state = await storage.sessions.get(session, NOW)
             assert state is not None

@@ -76,10 +76,10 @@ class TraceSuite:
         assert verify(chain) is None
 
     async def test_a_turn_is_answered_once_within_a_day(self, storage: Storage) -> None:
-        assert storage.traces.answered(SESSION, "t1", NOW) is None
+        assert await storage.traces.answered(SESSION, "t1", NOW) is None
         await storage.traces.append(trace("x1", turn_id="t1"))
         almost = later(hours=23, minutes=59)
-        answered = storage.traces.answered(SESSION, "t1", almost)
+        answered = await storage.traces.answered(SESSION, "t1", almost)
         assert answered is not None
         assert (answered.trace_id, answered.body_sha256) == ("x1", b"b" * 32)
         with refused(AlreadyExists) as caught:
@@ -91,7 +91,7 @@ class TraceSuite:
         almost = later(hours=23, minutes=59)
         with refused(RequestIdReused):
             await storage.traces.append(replace(claimed("x2", "r", b"c"), create_time=almost))
-        assert storage.traces.answered(SESSION, "turn-of-x2", almost) is None
+        assert await storage.traces.answered(SESSION, "turn-of-x2", almost) is None
         await storage.traces.append(replace(claimed("x3", "r", b"c"), create_time=later(hours=24)))
         chain = await storage.traces.chain("acme", 0, 10)
         assert [stored.trace_id for stored in chain] == ["x1", "x3"]
@@ -128,9 +128,9 @@ class TraceSuite:
     async def test_after_a_day_a_turn_may_be_answered_again(self, storage: Storage) -> None:
         await storage.traces.append(trace("x1", turn_id="t1"))
         after = later(hours=24)
-        assert storage.traces.answered(SESSION, "t1", after) is None
+        assert await storage.traces.answered(SESSION, "t1", after) is None
         await storage.traces.append(trace("x2", turn_id="t1", when=after))
-        answered = storage.traces.answered(SESSION, "t1", after)
+        answered = await storage.traces.answered(SESSION, "t1", after)
         assert answered is not None
         assert answered.trace_id == "x2"
 
@@ -142,7 +142,7 @@ class TraceSuite:
         await storage.transcripts.record(SESSION, [turn("t1", "recorded before")], NOW, None, receipt())
         with refused(AlreadyExists):
             await storage.traces.append(trace("x1", turn_id="t1", kept=turn("t1", "other")))
-        assert storage.traces.answered(SESSION, "t1", NOW) is None
+        assert await storage.traces.answered(SESSION, "t1", NOW) is None
         with refused(NotFound):
             await storage.traces.get("acme", "x1")
 

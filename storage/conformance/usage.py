@@ -27,24 +27,24 @@ class UsageSuite:
 
     async def test_a_report_counts_once(self, storage: Storage) -> None:
         await storage.traces.append(trace("x1"))
-        assert storage.usage.peek_observations("acme", "anthropic") == ()
+        assert await storage.usage.observations("acme", "anthropic") == ()
         assert await storage.usage.report(usage("x1"), receipt()) == usage("x1")
         await storage.usage.report(usage("x1"), receipt())
-        assert storage.usage.peek_observations("acme", "anthropic") == ((100, 110),)
+        assert await storage.usage.observations("acme", "anthropic") == ((100, 110),)
         with refused(AlreadyExists):
             await storage.usage.report(usage("x1", billed=111), receipt())
 
     async def test_observations_belong_to_a_tenant_and_a_key(self, storage: Storage) -> None:
         await storage.traces.append(trace("x1"))
         await storage.usage.report(usage("x1"), receipt())
-        assert storage.usage.peek_observations("umbrella", "anthropic") == ()
-        assert storage.usage.peek_observations("acme", "gemini") == ()
+        assert await storage.usage.observations("umbrella", "anthropic") == ()
+        assert await storage.usage.observations("acme", "gemini") == ()
 
     async def test_the_latest_thousand_observations_are_kept_newest_last(self, storage: Storage) -> None:
         for index in range(1_005):
             await storage.traces.append(trace(f"x{index}"))
             await storage.usage.report(usage(f"x{index}", index, index + 1), receipt())
             if index == 0:
-                assert storage.usage.peek_observations("acme", "anthropic") == ((0, 1),)
+                assert await storage.usage.observations("acme", "anthropic") == ((0, 1),)
         expected = tuple((index, index + 1) for index in range(5, 1_005))
-        assert storage.usage.peek_observations("acme", "anthropic") == expected
+        assert await storage.usage.observations("acme", "anthropic") == expected

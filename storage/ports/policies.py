@@ -37,11 +37,11 @@ class PolicyHead:
 class PolicyStore(Protocol):
     """Policy revisions and their activation."""
 
-    def peek_active(self, tenant_id: str, policy_id: str) -> StoredPolicy | None:
+    async def active(self, tenant_id: str, policy_id: str) -> StoredPolicy | None:
         """The active revision of a policy, or the tenant's default for policy_id ""; None: nothing active."""
         ...
 
-    def peek_revision(self, tenant_id: str, policy_id: str, digest: str) -> StoredPolicy | None: ...
+    async def revision(self, tenant_id: str, policy_id: str, digest: str) -> StoredPolicy | None: ...
     async def register(self, revision: StoredPolicy, receipt: Receipt[StoredPolicy]) -> StoredPolicy:
         """Store a revision; an equal one is returned as it was first stored."""
         ...

@@ -10,7 +10,7 @@ from storage.ports.receipts import Receipt
 class PrefixStore(Protocol):
     """Prefix revisions."""
 
-    def peek(self, tenant_id: str, prefix_id: str, digest: str) -> PrefixRevision | None:
+    async def find(self, tenant_id: str, prefix_id: str, digest: str) -> PrefixRevision | None:
         """The revision, or the newest for digest ""."""
         ...
 

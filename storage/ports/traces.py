@@ -77,8 +77,8 @@ class TraceSelector:
 class TraceStore(Protocol):
     """The audit ledger: append-only, chained per tenant."""
 
-    def answered(self, session: SessionRef, turn_id: str, now: datetime) -> AnsweredTurn | None:
-        """Whether the turn was answered; a key look-up that is quick enough to be done in place."""
+    async def answered(self, session: SessionRef, turn_id: str, now: datetime) -> AnsweredTurn | None:
+        """Whether the turn was answered within the last 24 hours."""
         ...
 
     async def append(self, draft: TraceDraft) -> Seal:

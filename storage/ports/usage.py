@@ -26,6 +26,7 @@ class UsageStore(Protocol):
     """Reported usage."""
 
     async def report(self, usage: UsageReport, receipt: Receipt[UsageReport]) -> UsageReport: ...
-    def peek_observations(self, tenant_id: str, calibration_key: str) -> tuple[tuple[int, int], ...]:
-        """The latest (estimated_raw, input_tokens) pairs, at most 1,000, newest last."""
+    async def observations(self, tenant_id: str, calibration_key: str) -> tuple[tuple[int, int], ...]:
+        """The latest (estimated_raw, input_tokens) pairs, at most 1,000, newest last. The same object until one is
+        added, as far as it is kept in memory."""
         ...

@@ -1,8 +1,8 @@
 """What the stores ask of an SQL engine: look-ups, snapshots, and atomic writes under a lock.
 
-Statements are written once, with `?` or `?1` for a parameter, and must mean the same in SQLite and in Postgres; an engine
-whose driver wants other placeholders rewrites them. Each call names the tenant it is for, so that an engine which
-enforces isolation by itself can bind it.
+Statements are written once, with `?` or `?1` for a parameter, and must mean the same in SQLite and in Postgres; an
+engine whose driver wants other placeholders rewrites them. Each call names the tenant it is for, so that an engine
+which enforces isolation by itself can bind it.
 """
 
 from collections.abc import Callable, Sequence

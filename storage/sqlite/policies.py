@@ -6,7 +6,7 @@ from typing import Final
 
 from storage.cursors import decode_name, decode_number, encode_position
 from storage.errors import NotFound
-from storage.lru import Lru
+from storage.mirrors import Mirror
 from storage.ports import Page, PageRequest, PolicyHead, Receipt, StoredPolicy
 from storage.sql.columns import MAX_NUMBER
 from storage.sqlite.database import Database
@@ -35,26 +35,26 @@ class SqlitePolicies:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._active: Lru[tuple[str, str], StoredPolicy | None] = Lru(_KEPT)
-        self._revisions: Lru[tuple[str, str, str], StoredPolicy | None] = Lru(_KEPT)
+        self._active: Mirror[StoredPolicy | None] = Mirror(_KEPT)
+        self._revisions: Mirror[StoredPolicy | None] = Mirror(_KEPT)
 
-    def peek_active(self, tenant_id: str, policy_id: str) -> StoredPolicy | None:
+    async def active(self, tenant_id: str, policy_id: str) -> StoredPolicy | None:
         """The active revision of a policy, or of the tenant's default for ""."""
-        return self._active.get_or((tenant_id, policy_id), lambda: self._read_active(tenant_id, policy_id))
+        return await self._active.get((tenant_id, policy_id), lambda: self._read_active(tenant_id, policy_id))
 
-    def _read_active(self, tenant_id: str, policy_id: str) -> StoredPolicy | None:
+    async def _read_active(self, tenant_id: str, policy_id: str) -> StoredPolicy | None:
         if policy_id:
             row = self._database.row(FIND_ACTIVE, (tenant_id, policy_id))
         else:
             row = self._database.row(FIND_DEFAULT, (tenant_id,))
         return None if row is None else revision_of(*row)
 
-    def peek_revision(self, tenant_id: str, policy_id: str, digest: str) -> StoredPolicy | None:
+    async def revision(self, tenant_id: str, policy_id: str, digest: str) -> StoredPolicy | None:
         """A revision."""
         key = (tenant_id, policy_id, digest)
-        return self._revisions.get_or(key, lambda: self._read_revision(key))
+        return await self._revisions.get(key, lambda: self._read_revision(key))
 
-    def _read_revision(self, key: tuple[str, str, str]) -> StoredPolicy | None:
+    async def _read_revision(self, key: tuple[str, str, str]) -> StoredPolicy | None:
         row = self._database.row(FIND_REVISION, key)
         return None if row is None else revision_of(*row)
 

@@ -5,7 +5,7 @@ from typing import Final
 
 from assemblers.records import PrefixRevision
 from storage.cursors import decode_number, encode_position
-from storage.lru import Lru
+from storage.mirrors import Mirror
 from storage.ports import Page, PageRequest, Receipt
 from storage.sql.columns import MAX_NUMBER, prefix_from_json, prefix_to_json, to_micros
 from storage.sqlite.database import Database
@@ -29,14 +29,14 @@ class SqlitePrefixes:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._known: Lru[tuple[str, str, str], PrefixRevision | None] = Lru(_KEPT)
+        self._known: Mirror[PrefixRevision | None] = Mirror(_KEPT)
 
-    def peek(self, tenant_id: str, prefix_id: str, digest: str) -> PrefixRevision | None:
+    async def find(self, tenant_id: str, prefix_id: str, digest: str) -> PrefixRevision | None:
         """The revision, or the newest for digest ""."""
         key = (tenant_id, prefix_id, digest)
-        return self._known.get_or(key, lambda: self._read(key))
+        return await self._known.get(key, lambda: self._read(key))
 
-    def _read(self, key: tuple[str, str, str]) -> PrefixRevision | None:
+    async def _read(self, key: tuple[str, str, str]) -> PrefixRevision | None:
         row = self._database.row(_FIND, key) if key[2] else self._database.row(_NEWEST, key[:2])
         return None if row is None else prefix_from_json(*row)
 

@@ -65,7 +65,7 @@ class SqliteTraces:
     def __init__(self, database: Database, heads: ChainHeads, retention: Retention) -> None:
         self._database, self._heads, self._retention = database, heads, retention
 
-    def answered(self, session: SessionRef, turn_id: str, now: datetime) -> AnsweredTurn | None:
+    async def answered(self, session: SessionRef, turn_id: str, now: datetime) -> AnsweredTurn | None:
         """Whether the turn was answered."""
         row = self._database.row(_ANSWERED, _answered_key(session, turn_id, to_micros(now)))
         return None if row is None else AnsweredTurn(*row)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from storage.errors import AlreadyExists, NotFound
-from storage.lru import Lru
+from storage.mirrors import Mirror
 from storage.ports import Receipt, UsageReport
 from storage.sql.columns import to_micros
 from storage.sqlite.database import Database
@@ -33,10 +33,12 @@ class Observations:
     no: int
     pairs: tuple[tuple[int, int], ...]
 
-    def with_report(self, no: int, usage: UsageReport) -> "Observations":
-        """These and one more; a report that they hold already changes nothing."""
+    def with_report(self, no: int, usage: UsageReport) -> "Observations | None":
+        """These and one more; one that they hold already changes nothing. None where reports between are missing."""
         if no <= self.no:
             return self
+        if no > self.no + 1:
+            return None
         return Observations(no, (*self.pairs, (usage.estimated_raw, usage.input_tokens))[-OBSERVATIONS:])
 
 
@@ -45,7 +47,7 @@ class SqliteUsage:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._observations: Lru[tuple[str, str], Observations] = Lru(_KEPT)
+        self._observations: Mirror[Observations] = Mirror(_KEPT)
 
     async def report(self, usage: UsageReport, receipt: Receipt[UsageReport]) -> UsageReport:
         """Store what was billed for a trace, once. Raises `NotFound`, or `AlreadyExists` where it said otherwise."""
@@ -61,18 +63,16 @@ class SqliteUsage:
             return once(connection, receipt, store)
 
         def committed(_: UsageReport) -> None:
-            known = self._observations.get(key)
-            if known is not None:
-                self._observations.put(key, known.with_report(stored_no, usage))
+            self._observations.change(key, lambda known: known.with_report(stored_no, usage))
 
         return await self._database.write(body, committed)
 
-    def peek_observations(self, tenant_id: str, calibration_key: str) -> tuple[tuple[int, int], ...]:
+    async def observations(self, tenant_id: str, calibration_key: str) -> tuple[tuple[int, int], ...]:
         """The latest pairs, newest last."""
         key = (tenant_id, calibration_key)
-        return self._observations.get_or(key, lambda: self._read(key)).pairs
+        return (await self._observations.get(key, lambda: self._read(key))).pairs
 
-    def _read(self, key: tuple[str, str]) -> Observations:
+    async def _read(self, key: tuple[str, str]) -> Observations:
         rows = self._database.rows(_LATEST, key)
         pairs = tuple((int(raw), int(billed)) for _, raw, billed in reversed(rows))
         return Observations(rows[0][0] if rows else 0, pairs)

@@ -85,7 +85,7 @@ async def check_turns(storage: Storage, chain: Sequence[StoredTrace]) -> None:
     """Each session has exactly the turns that its traces answer, in their order."""
     answered: dict[SessionRef, list[str]] = {}
     for item in chain:
-        assert storage.traces.answered(item.session, item.turn_id, NOW) is not None
+        assert await storage.traces.answered(item.session, item.turn_id, NOW) is not None
         answered.setdefault(item.session, []).append(item.turn_id)
     for session, turn_ids in answered.items():
         turns = (await storage.transcripts.list(session, NOW, EVERYTHING)).items

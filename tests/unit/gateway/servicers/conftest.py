@@ -74,7 +74,7 @@ class Catalog:
     def __init__(self) -> None:
         self.default = MEMORY
 
-    def resolve(self, tenant_id: str, policy: str) -> PolicyRevision:
+    async def resolve(self, tenant_id: str, policy: str) -> PolicyRevision:
         known = {"": self.default, "memory": MEMORY, "policies/memory": MEMORY, "plain": PLAIN}
         if policy not in known:
             raise NotFound

@@ -138,7 +138,7 @@ async def test_a_repeat_of_mere_refusals_is_told_the_same_whatever_the_policy_sa
     rpc: Any, catalog: Any
 ):
     request = offer(fact(), request_id=uuid(2))
-    default, catalog.default = catalog.default, catalog.resolve("", "plain").policy
+    default, catalog.default = catalog.default, (await catalog.resolve("", "plain")).policy
     first = await rpc.raw("RecordFacts", request)
     catalog.default = default
     assert await rpc.raw("RecordFacts", request) == first

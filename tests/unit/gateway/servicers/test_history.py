@@ -277,7 +277,7 @@ async def test_the_policys_threshold_applies(rpc: Any, catalog: Any):
 
 async def test_without_a_history_section_the_built_in_memory_searches(rpc: Any, catalog: Any):
     await rpc("ImportHistory", bring(TALK))
-    catalog.default = catalog.resolve("acme", "plain").policy
+    catalog.default = (await catalog.resolve("acme", "plain")).policy
     assert await texts(rpc, "INV-2031") != []
     failure = await rpc.failure("SearchHistory", H.SearchHistoryRequest(user=ANN, query="x", policy="plain"))
     assert failure.metadata["field"] == "policy"

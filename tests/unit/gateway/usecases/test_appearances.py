@@ -131,7 +131,7 @@ INVALIDATE: Receipt[Invalidation] = Receipt("acme", "InvalidateFacts", "", b"", 
 
 
 class _Catalog(PolicyCatalog):
-    def resolve(self, tenant_id: str, policy: str) -> PolicyRevision:
+    async def resolve(self, tenant_id: str, policy: str) -> PolicyRevision:
         key = FactKey("style", ValueType.TEXT, FactKind.PREFERENCE, "a gap")
         return PolicyRevision("", "d", Policy("p", (), facts=FactRules((key,))))
 

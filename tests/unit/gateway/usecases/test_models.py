@@ -25,66 +25,70 @@ class Usage:
         self.pairs = (*self.pairs, (usage.estimated_raw, usage.input_tokens))
         return usage
 
-    def peek_observations(self, tenant_id: str, calibration_key: str) -> tuple[tuple[int, int], ...]:
+    async def observations(self, tenant_id: str, calibration_key: str) -> tuple[tuple[int, int], ...]:
         self.asked.append((tenant_id, calibration_key))
         return self.pairs if tenant_id == "acme" else ()
 
 
-def test_too_few_reports_leave_the_configured_factor():
+async def test_too_few_reports_leave_the_configured_factor():
     book = ModelBook(PROFILES, Usage(((1000, 1500),) * (MIN_OBSERVATIONS - 1)))
-    assert book.factor("acme", CLAUDE) == 1250
+    assert await book.factor("acme", CLAUDE) == 1250
 
 
-def test_enough_reports_raise_the_factor_for_their_tenant():
+async def test_enough_reports_raise_the_factor_for_their_tenant():
     book = ModelBook(PROFILES, Usage(((1000, 1500),) * MIN_OBSERVATIONS))
-    profile = book.resolve("acme", CLAUDE)
+    profile = await book.resolve("acme", CLAUDE)
     assert (profile.tokens.factor_permille, profile.tokens.exactness) == (1500, Exactness.ESTIMATE)
-    assert book.factor("other", CLAUDE) == 1250
+    assert await book.factor("other", CLAUDE) == 1250
 
 
-def test_the_factor_after_a_report_is_known_before_it_is_stored():
+async def test_the_factor_after_a_report_is_known_before_it_is_stored():
     usage = Usage(((1000, 1500),) * (MIN_OBSERVATIONS - 1))
     book = ModelBook(PROFILES, usage)
-    foretold = book.factor("acme", CLAUDE, (1000, 1500))
+    foretold = await book.factor("acme", CLAUDE, (1000, 1500))
     usage.pairs = (*usage.pairs, (1000, 1500))
-    assert foretold == book.factor("acme", CLAUDE) == 1500
+    assert foretold == await book.factor("acme", CLAUDE) == 1500
 
 
-def test_only_the_latest_reports_count():
+async def test_only_the_latest_reports_count():
     old, new = ((1000, 3000),) * 300, ((1000, 1400),) * 200
-    assert ModelBook(PROFILES, Usage(old + new)).factor("acme", CLAUDE) == 1400
+    assert await ModelBook(PROFILES, Usage(old + new)).factor("acme", CLAUDE) == 1400
 
 
-def test_a_calibrated_profile_is_the_same_object_until_a_report_comes():
+async def test_a_calibrated_profile_is_the_same_object_until_a_report_comes():
     usage = Usage(((1000, 1500),) * MIN_OBSERVATIONS)
     book = ModelBook(PROFILES, usage)
-    first = book.resolve("acme", CLAUDE)
-    assert book.resolve("acme", CLAUDE) is first
+    first = await book.resolve("acme", CLAUDE)
+    assert await book.resolve("acme", CLAUDE) is first
     usage.pairs = ((1000, 2000),) * MIN_OBSERVATIONS
-    assert book.resolve("acme", CLAUDE).tokens.factor_permille == 2000
+    assert (await book.resolve("acme", CLAUDE)).tokens.factor_permille == 2000
 
 
-def test_a_public_vocabulary_asks_for_no_observations():
+async def test_a_public_vocabulary_asks_for_no_observations():
     usage = Usage(((1000, 1500),) * MIN_OBSERVATIONS)
     model = RequestedModel("openai", "gpt-4o")
-    assert ModelBook(PROFILES, usage).factor("acme", model, (1000, 9000)) == 1000
+    assert await ModelBook(PROFILES, usage).factor("acme", model, (1000, 9000)) == 1000
     assert usage.asked == []
 
 
-def test_the_vocabulary_of_a_trace_finds_the_key_that_the_model_had():
+async def test_the_vocabulary_of_a_trace_finds_the_key_that_the_model_had():
     book = ModelBook(PROFILES, Usage())
     named = RequestedModel("anthropic", "claude-opus-4-6", "o200k_base")
-    assert calibration_key(book.resolve("acme", CLAUDE)) == calibration_key(book.resolve("acme", named))
+    assert calibration_key(await book.resolve("acme", CLAUDE)) == calibration_key(
+        await book.resolve("acme", named)
+    )
 
 
-def test_texts_are_counted_with_the_factor_rounded_up_each():
-    counted = TokenCounts(ModelBook(PROFILES, Usage())).count("acme", CLAUDE, ["hello", "", "hello world"])
+async def test_texts_are_counted_with_the_factor_rounded_up_each():
+    counted = await TokenCounts(ModelBook(PROFILES, Usage())).count(
+        "acme", CLAUDE, ["hello", "", "hello world"]
+    )
     assert counted.tokens == (2, 0, 3)
 
 
-def test_an_unknown_vocabulary_is_refused_with_those_there_are():
+async def test_an_unknown_vocabulary_is_refused_with_those_there_are():
     with pytest.raises(InvalidArgument, match="o200k_base") as caught:
-        ModelBook(PROFILES, Usage()).resolve("acme", RequestedModel("openai", "gpt-4o", "p50k"))
+        await ModelBook(PROFILES, Usage()).resolve("acme", RequestedModel("openai", "gpt-4o", "p50k"))
     assert caught.value.metadata["field"] == "model.tokenizer"
 
 

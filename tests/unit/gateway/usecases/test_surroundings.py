@@ -35,7 +35,7 @@ SCENE = play()
 class Catalog:
     """One revision."""
 
-    def resolve(self, tenant_id: str, policy_name: str) -> PolicyRevision:
+    async def resolve(self, tenant_id: str, policy_name: str) -> PolicyRevision:
         revision = policy()
         if (tenant_id, policy_name) != ("acme", revision.name):
             raise NotFound

@@ -42,11 +42,11 @@ async def test_reads_of_a_store_that_is_gone_are_unavailable(tmp_path: Path) -> 
     storage = await open_sqlite(tmp_path)
     await storage.close()
     with refused(StorageUnavailable):
-        storage.traces.answered(SESSION, "t1", NOW)
+        await storage.traces.answered(SESSION, "t1", NOW)
     with refused(StorageUnavailable):
         await storage.transcripts.since_last_question(SESSION, NOW)
     with refused(StorageUnavailable):
-        storage.policies.peek_active("acme", "")
+        await storage.policies.active("acme", "")
 
 
 async def test_a_damaged_file_is_unavailable_and_not_an_empty_memory(tmp_path: Path) -> None:
