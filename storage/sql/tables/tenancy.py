@@ -1,0 +1,59 @@
+"""Tenants, users and their keys."""
+
+import sqlalchemy as sa
+
+from storage.sql.tables.base import BYTES, ID, NUMBER, TIME, metadata, owner, required, tenant
+
+# The tenant's policies, prefixes and usage share one epoch, which grows with each change of them. `key_no` is the
+# newest of its keys, 0 before the first.
+tenants = sa.Table(
+    "tenants",
+    metadata,
+    tenant(),
+    required("epoch", NUMBER),
+    required("key_no", NUMBER),
+    sa.PrimaryKeyConstraint("tenant_id"),
+    sqlite_with_rowid=False,
+)
+
+# Keys lie here wrapped only: a tenant's by the master key, a user's by a key of the tenant.
+tenant_keys = sa.Table(
+    "tenant_keys",
+    metadata,
+    tenant(),
+    required("key_no", NUMBER),
+    required("master_key_id", ID),
+    required("wrapped", BYTES),
+    required("create_time", TIME),
+    sa.PrimaryKeyConstraint("tenant_id", "key_no"),
+    sqlite_with_rowid=False,
+)
+
+user_keys = sa.Table(
+    "user_keys",
+    metadata,
+    *owner(),
+    required("key_no", NUMBER),
+    required("tenant_key_no", NUMBER),
+    required("wrapped", BYTES),
+    required("create_time", TIME),
+    # Set once nothing new is sealed with it; what it sealed stays readable.
+    sa.Column("retire_time", TIME),
+    sa.PrimaryKeyConstraint("tenant_id", "user_id", "key_no"),
+    sqlite_with_rowid=False,
+)
+
+users = sa.Table(
+    "users",
+    metadata,
+    *owner(),
+    required("pseudonym", ID),
+    # Counters of this user: how often its facts and archive changed, and the numbers given out last.
+    required("fact_epoch", NUMBER),
+    required("archive_epoch", NUMBER),
+    required("fact_no", NUMBER),
+    required("excerpt_no", NUMBER),
+    required("archived_session_no", NUMBER),
+    sa.PrimaryKeyConstraint("tenant_id", "user_id"),
+    sqlite_with_rowid=False,
+)
