@@ -13,10 +13,10 @@ from storage.sql.tables.base import metadata
 from storage.sql.tables.ledger import chain_heads, receipts, traces, usage_reports
 from storage.sql.tables.memory import archived_sessions, excerpt_vectors, excerpts, facts, postings, turns
 from storage.sql.tables.policies import policy_heads, policy_revisions, prefix_revisions
-from storage.sql.tables.tenancy import tenant_keys, tenants, user_keys, users
+from storage.sql.tables.tenancy import master_keys, tenant_keys, tenants, user_keys, users
 
 __all__ = [
-    "archived_sessions", "chain_heads", "excerpt_vectors", "excerpts", "facts", "metadata", "policy_heads",
-    "policy_revisions", "postings", "prefix_revisions", "receipts", "tenant_keys", "tenants", "traces", "turns",
-    "usage_reports", "user_keys", "users",
+    "archived_sessions", "chain_heads", "excerpt_vectors", "excerpts", "facts", "master_keys", "metadata",
+    "policy_heads", "policy_revisions", "postings", "prefix_revisions", "receipts", "tenant_keys", "tenants",
+    "traces", "turns", "usage_reports", "user_keys", "users",
 ]  # fmt: skip

@@ -9,6 +9,7 @@ from storage.sql.migrations.first.columns import ID, required
 def create() -> None:
     """Create the tables."""
     _create_tenants()
+    _create_master_keys()
     _create_tenant_keys()
     _create_user_keys()
     _create_users()
@@ -24,6 +25,17 @@ def _create_tenants() -> None:
     )
 
 
+def _create_master_keys() -> None:
+    op.create_table(
+        "master_keys",
+        sa.Column("master_key_id", ID, nullable=False),
+        sa.Column("proof", sa.LargeBinary(), nullable=False),
+        sa.Column("create_time", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("master_key_id", name="pk_master_keys"),
+        sqlite_with_rowid=False,
+    )
+
+
 def _create_tenant_keys() -> None:
     op.create_table(
         "tenant_keys",
@@ -33,6 +45,9 @@ def _create_tenant_keys() -> None:
         sa.Column("wrapped", sa.LargeBinary(), nullable=False),
         sa.Column("create_time", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("tenant_id", "key_no", name="pk_tenant_keys"),
+        sa.ForeignKeyConstraint(
+            ["master_key_id"], ["master_keys.master_key_id"], name="fk_tenant_keys_master_keys"
+        ),
         sqlite_with_rowid=False,
     )
 
@@ -44,6 +59,7 @@ def _create_user_keys() -> None:
         *required(sa.BigInteger(), "key_no", "tenant_key_no"),
         sa.Column("wrapped", sa.LargeBinary(), nullable=False),
         sa.Column("create_time", sa.BigInteger(), nullable=False),
+        sa.Column("activate_time", sa.BigInteger(), nullable=True),
         sa.Column("retire_time", sa.BigInteger(), nullable=True),
         sa.PrimaryKeyConstraint("tenant_id", "user_id", "key_no", name="pk_user_keys"),
         sqlite_with_rowid=False,

@@ -24,6 +24,7 @@ _TABLES = (
     "prefix_revisions",
     "receipts",
     "tenant_keys",
+    "master_keys",
     "tenants",
     "traces",
     "turns",
