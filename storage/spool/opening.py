@@ -49,9 +49,10 @@ async def _own(path: Path, size: int, keys: SpoolKeys) -> Spool | None:
     try:
         places = await asyncio.to_thread(file.recover)
         await asyncio.to_thread(file.allocate, size)
-        spool = await _opened(file, keys, places)
-        if not places:
-            await spool.begin()
+        if places:
+            return await _opened(file, keys, places)
+        spool = Spool(file, keys, None, [])
+        await spool.begin()
     except BaseException:
         file.close()
         raise
@@ -75,5 +76,5 @@ async def _left(path: Path, keys: SpoolKeys) -> list[Spool]:
 
 
 async def _opened(file: SpoolFile, keys: SpoolKeys, places: list[Place]) -> Spool:
-    sealer = None if file.header is None else await keys.unwrap(file.header.wrapped_key)
-    return Spool(file, keys, sealer, places)
+    assert file.header is not None, "records are behind a header"
+    return Spool(file, keys, await keys.unwrap(file.header.wrapped_key), places)
