@@ -1,4 +1,4 @@
-"""What all tests share: how hard Hypothesis tries.
+"""What all tests share: real servers for those that ask, and how hard Hypothesis tries.
 
 The default is quick and repeatable; `HYPOTHESIS_PROFILE=thorough` searches longer, and anew each time.
 """
@@ -6,6 +6,8 @@ The default is quick and repeatable; `HYPOTHESIS_PROFILE=thorough` searches long
 import os
 
 from hypothesis import HealthCheck, settings
+
+pytest_plugins = ["tests.servers"]
 
 settings.register_profile(
     "default", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow], print_blob=True
