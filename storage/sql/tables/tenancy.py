@@ -16,8 +16,8 @@ tenants = sa.Table(
     sqlite_with_rowid=False,
 )
 
-# The master keys that tenant keys may be wrapped by; they belong to no tenant. `proof` is a random value wrapped by each:
-# whether the key at hand is the right one is seen without looking at any tenant.
+# The master keys that tenant keys may be wrapped by; they belong to no tenant. `proof` is a random value wrapped by
+# each: whether the key at hand is the right one is seen without looking at any tenant.
 master_keys = sa.Table(
     "master_keys",
     metadata,
