@@ -69,7 +69,7 @@ receipts = sa.Table(
     required("expire_time", TIME),
     sa.PrimaryKeyConstraint("tenant_id", "method", "request_id"),
     sa.Index("ix_receipts_user", "tenant_id", "user_id"),
-    sa.Index("ix_receipts_expire_time", "expire_time"),
+    sa.Index("ix_receipts_expire_time", "tenant_id", "expire_time"),
 )
 
 usage_reports = sa.Table(

@@ -162,6 +162,7 @@ turns = sa.Table(
     # Turns that stay until their session ends are not in it: a commit writes each index that it touches as a page.
     sa.Index(
         "ix_turns_expire_time",
+        "tenant_id",
         "expire_time",
         sqlite_where=sa.text("expire_time IS NOT NULL"),
         postgresql_where=sa.text("expire_time IS NOT NULL"),

@@ -74,7 +74,7 @@ def _create_receipts() -> None:
         sa.Column("expire_time", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("tenant_id", "method", "request_id", name="pk_receipts"),
     )
-    op.create_index("ix_receipts_expire_time", "receipts", ["expire_time"], unique=False)
+    op.create_index("ix_receipts_expire_time", "receipts", ["tenant_id", "expire_time"], unique=False)
     op.create_index("ix_receipts_user", "receipts", ["tenant_id", "user_id"], unique=False)
 
 

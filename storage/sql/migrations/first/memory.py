@@ -169,4 +169,6 @@ def _create_turns() -> None:
         sqlite_with_rowid=False,
         postgresql_partition_by=BY_TENANT,
     )
-    partial_index("ix_turns_expire_time", "turns", ["expire_time"], "expire_time IS NOT NULL", unique=False)
+    partial_index(
+        "ix_turns_expire_time", "turns", ["tenant_id", "expire_time"], "expire_time IS NOT NULL", unique=False
+    )
