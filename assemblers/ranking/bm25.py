@@ -69,8 +69,22 @@ class Legs:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Fusion:
+    """What the vectors had to do with a ranking."""
+
+    space: str
+    """The id of the ``VectorSpace``."""
+    floor_permille: int
+    """The cosine from which a unit may be shown by its vector alone."""
+    embedded: int
+    """How many units of the archive had a vector."""
+    cosines: NDArray[np.int64]
+    """Of the ranked units with the question, in millionths; 0 for one without a vector."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Ranking:
-    """The best units for a question, best first; all scores in millionths and above zero."""
+    """The best units for a question, best first; all scores in millionths, and above zero by keywords alone."""
 
     units: NDArray[np.int32]
     """Indexes into the archive."""
@@ -80,6 +94,8 @@ class Ranking:
     """How many units scored above zero, kept or not."""
     cutoff: int | None
     """Score of the first unit left out; None if every matching unit was kept."""
+    fusion: Fusion | None = None
+    """Where vectors had a say (``hybrid.rank_hybrid``): then scores are standard scores and may be negative."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +108,8 @@ class UnitScore:
     keyword: int
     neighbour: int
     session: int
+    cosine: int | None = None
+    """Where vectors had a say."""
 
 
 def rank(archive: Archive, terms: Sequence[str], params: RankParams) -> Ranking:
@@ -99,9 +117,9 @@ def rank(archive: Archive, terms: Sequence[str], params: RankParams) -> Ranking:
 
     A repeated term counts once. No terms, or none that the archive holds, give an empty ranking.
     """
-    scored = _score(archive, terms, params)
-    units, scores, matched, cutoff = _best(scored.totals, archive.indexes, params.limit)
-    return Ranking(units.astype(np.int32), scores, _legs(archive, scored, units, scores), matched, cutoff)
+    scored = score_units(archive, terms, params)
+    units, scores, matched, cutoff = best_of(scored.totals, archive.indexes, params.limit)
+    return Ranking(units.astype(np.int32), scores, legs_of(archive, scored, units, scores), matched, cutoff)
 
 
 def score_of(archive: Archive, terms: Sequence[str], params: RankParams, unit: int) -> UnitScore:
@@ -109,19 +127,32 @@ def score_of(archive: Archive, terms: Sequence[str], params: RankParams, unit: i
 
     Raises ``IndexError`` if the archive has no such unit.
     """
-    if not 0 <= unit < len(archive):
-        raise IndexError(f"unit {unit} is not in an archive of {len(archive)}; take it from Archive.index_of")
-    scored = _score(archive, terms, params)
+    check_unit(archive, unit)
+    scored = score_units(archive, terms, params)
     totals = scored.totals
-    score = int(totals[unit])
-    better = np.count_nonzero(totals > score) + np.count_nonzero(totals[unit + 1 :] == score)
-    legs = _legs(archive, scored, np.array([unit]), totals[unit : unit + 1])
+    legs = legs_of(archive, scored, np.array([unit]), totals[unit : unit + 1])
     return UnitScore(
-        score, int(better) + 1, int(legs.keyword[0]), int(legs.neighbour[0]), int(legs.session[0])
+        int(totals[unit]),
+        place_of(totals, unit),
+        int(legs.keyword[0]),
+        int(legs.neighbour[0]),
+        int(legs.session[0]),
     )
 
 
-class _Scored(NamedTuple):
+def check_unit(archive: Archive, unit: int) -> None:
+    """Raise ``IndexError`` if the archive has no such unit."""
+    if not 0 <= unit < len(archive):
+        raise IndexError(f"unit {unit} is not in an archive of {len(archive)}; take it from Archive.index_of")
+
+
+def place_of(totals: NDArray[np.int64], unit: int) -> int:
+    """The rank of the unit at index ``unit`` under the total order, 1 for the best."""
+    score = totals[unit]
+    return int(np.count_nonzero(totals > score) + np.count_nonzero(totals[unit + 1 :] == score)) + 1
+
+
+class Scored(NamedTuple):
     """Scores on the way to a ranking, in millionths."""
 
     sums: NDArray[np.float64]
@@ -132,7 +163,8 @@ class _Scored(NamedTuple):
     """Per unit."""
 
 
-def _score(archive: Archive, terms: Sequence[str], params: RankParams) -> _Scored:
+def score_units(archive: Archive, terms: Sequence[str], params: RankParams) -> Scored:
+    """The keyword scores of all units, in the order of the archive."""
     rows = [archive.rows[term] for term in dict.fromkeys(terms) if term in archive.rows]
     sums = archive.postings.scores(rows, params.saturation, archive.size)
     # A unit and its neighbours in one pass: gaps part the sessions, so no sum reaches across, and thousandths
@@ -143,17 +175,17 @@ def _score(archive: Archive, terms: Sequence[str], params: RankParams) -> _Score
     shares = (sums[archive.row_size :] * params.session_permille).astype(np.int64)
     shares //= _PERMILLE
     totals += shares[archive.sessions]
-    return _Scored(sums, shares, totals)
+    return Scored(sums, shares, totals)
 
 
-def _legs(archive: Archive, scored: _Scored, units: NDArray[np.int64], scores: NDArray[np.int64]) -> Legs:
+def legs_of(archive: Archive, scored: Scored, units: NDArray[np.int64], scores: NDArray[np.int64]) -> Legs:
     """The parts of the ``scores`` of ``units``; what is neither its own nor its session's is its neighbours'."""
     keyword = scored.sums[archive.slots[units] + GAPS].astype(np.int64)
     session = scored.shares[archive.sessions[units]]
     return Legs(keyword, scores - keyword - session, session)
 
 
-def _best(
+def best_of(
     totals: NDArray[np.int64], indexes: NDArray[np.int64], limit: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], int, int | None]:
     """The ``limit`` highest in order with their scores, how many match, and the score of the first match left out.
