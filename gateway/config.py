@@ -5,10 +5,12 @@ import socket
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, SecretStr, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from gateway import backend_urls
 
 
 class AddressError(ValueError):
@@ -82,15 +84,31 @@ class TelemetryMode(StrEnum):
     OTLP = "otlp"
 
 
+class EmbedderName(StrEnum):
+    """What turns texts into vectors. NONE searches histories by keywords only."""
+
+    NONE = "none"
+    MINILM = "minilm"
+
+
 def _address(value: object) -> object:
     return ListenAddress.parse(value) if isinstance(value, str) else value
 
 
 class Settings(BaseSettings):
-    """The gateway's settings; a wrong one is refused by name when they are read."""
+    """The gateway's settings; a wrong one is refused by name when they are read.
+
+    Without `database_url` everything is kept in `data_dir`, by this one process. With it `data_dir` holds only the
+    spool, and any number of processes may serve the same database.
+    """
 
     model_config = SettingsConfigDict(
-        env_prefix="MUNIMENT_", extra="ignore", frozen=True, arbitrary_types_allowed=True
+        env_prefix="MUNIMENT_",
+        extra="ignore",
+        frozen=True,
+        arbitrary_types_allowed=True,
+        # What is refused may be a URL with a password.
+        hide_input_in_errors=True,
     )
 
     listen: Annotated[ListenAddress, NoDecode, BeforeValidator(_address)] = ListenAddress("127.0.0.1", 7463)
@@ -101,3 +119,36 @@ class Settings(BaseSettings):
     # Above the longest deadline (10 s), so that a drain fails no call.
     drain_seconds: Annotated[float, Field(ge=10.0, le=600.0)] = 12.0
     reuse_port: bool = False
+
+    database_url: Annotated[SecretStr | None, BeforeValidator(backend_urls.database_url)] = None
+    redis_url: Annotated[SecretStr | None, BeforeValidator(backend_urls.redis_url)] = None
+    master_key_file: Path | None = None
+    embedder: EmbedderName = EmbedderName.NONE
+
+    # Connections to Postgres for look-ups and writes; 16 serve several thousand assemblies a second.
+    database_pool_size: Annotated[int, Field(ge=2, le=256)] = 16
+    # How long one operation may take before its connection is given up. A call's own deadline is usually earlier.
+    database_read_seconds: Annotated[float, Field(ge=0.05, le=10.0)] = 1.0
+    database_write_seconds: Annotated[float, Field(ge=0.05, le=10.0)] = 2.0
+    database_append_seconds: Annotated[float, Field(ge=0.05, le=10.0)] = 1.0
+    redis_milliseconds: Annotated[int, Field(ge=5, le=1_000)] = 50
+    spool_mebibytes: Annotated[int, Field(ge=1, le=65_536)] = 256
+
+    @model_validator(mode="after")
+    def _belong_together(self) -> Self:
+        if self.redis_url is not None and self.database_url is None:
+            raise ValueError(
+                "redis_url: is of no use without database_url: Redis shares what several gateways know, and the "
+                "database of a data folder belongs to one. Set database_url as well, or neither"
+            )
+        if self.database_url is not None and self.redis_url is None:
+            raise ValueError(
+                "redis_url: is needed beside database_url: gateways share the state of sessions through Redis. "
+                "Set it, or leave out database_url to keep everything in the data folder"
+            )
+        if self.database_url is not None and self.master_key_file is None:
+            raise ValueError(
+                "master_key_file: is needed beside database_url: what the database holds is encrypted under it. "
+                "Make one with `muniment keys create FILE`, and keep a copy apart from the database's backups"
+            )
+        return self

@@ -24,19 +24,74 @@ def serve(
     data_dir: Annotated[
         Path | None,
         typer.Option(
-            help="The folder of the database; made where it is missing.", file_okay=False, show_default="data"
+            help="The folder of the database, or of the spool with --database-url; made where it is missing.",
+            file_okay=False,
+            show_default="data",
+        ),
+    ] = None,
+    database_url: Annotated[
+        str | None,
+        typer.Option(help="Keep everything in this Postgres.", metavar="URL", show_default="the data folder"),
+    ] = None,
+    redis_url: Annotated[
+        str | None,
+        typer.Option(
+            help="The Redis that gateways share sessions through. Required with --database-url.",
+            metavar="URL",
+            show_default=False,
+        ),
+    ] = None,
+    master_key_file: Annotated[
+        Path | None,
+        typer.Option(
+            help="The file of master keys, mode 0600. Required with --database-url.",
+            dir_okay=False,
+            show_default="DATA_DIR/master.key",
+        ),
+    ] = None,
+    embedder: Annotated[
+        str | None,
+        typer.Option(
+            help="What finds history by meaning beside keywords: none, or minilm (needs muniment\\[embed]).",
+            metavar="NAME",
+            show_default="none",
+        ),
+    ] = None,
+    reuse_port: Annotated[
+        bool | None,
+        typer.Option(
+            "--reuse-port", help="Let several gateways share the port (SO_REUSEPORT).", show_default=False
         ),
     ] = None,
 ) -> None:
     """Run the gateway on this machine, until SIGTERM or Ctrl-C, which drain.
 
-    Also read: MUNIMENT_LISTEN, MUNIMENT_DATA_DIR, MUNIMENT_LOG_LEVEL, MUNIMENT_OTEL.
+    Each option is also read from its variable: MUNIMENT_LISTEN, MUNIMENT_DATA_DIR, MUNIMENT_DATABASE_URL,
+    MUNIMENT_REDIS_URL, MUNIMENT_MASTER_KEY_FILE, MUNIMENT_EMBEDDER, MUNIMENT_REUSE_PORT. Give URLs with passwords in
+    the environment: arguments can be seen by others on the machine. Only read there: MUNIMENT_LOG_LEVEL, MUNIMENT_OTEL,
+    and the sizes and time-outs that docs/operations.md lists.
+
+    TLS: postgresql://…?sslmode=verify-full (and &sslrootcert=FILE for a private authority), rediss://… for Redis.
+    Certificates and host names are always verified.
 
     Example: muniment serve --listen 127.0.0.1:7463 --data-dir data
-    """
-    from gateway.cli.run import serve as run
 
-    run.serve(listen, data_dir)
+    Example: muniment serve --database-url postgresql://app@db/muniment --redis-url redis://cache
+    --master-key-file master.key
+    """
+    from gateway.cli.run.serve import Arguments, serve
+
+    serve(
+        Arguments(
+            listen=listen,
+            data_dir=data_dir,
+            database_url=database_url,
+            redis_url=redis_url,
+            master_key_file=master_key_file,
+            embedder=embedder,
+            reuse_port=reuse_port,
+        )
+    )
 
 
 def demo(

@@ -1,5 +1,6 @@
 """`serve`: the gateway itself."""
 
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import typer
@@ -9,7 +10,7 @@ from gateway import app
 from gateway.cli.exits import ExitCode
 from gateway.cli.run.output import fail
 from gateway.cli.started import STARTED
-from gateway.config import AddressError, ListenAddress, Settings
+from gateway.config import AddressError, Settings
 from gateway.logs import configure_logs
 from gateway.server.serve import run
 from gateway.server.server import AddressUnavailableError
@@ -17,10 +18,23 @@ from gateway.telemetry import ExporterMissingError
 from storage.errors import StorageError
 
 
-def serve(listen: str | None, data_dir: Path | None) -> None:
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """What the command line said, under the names of the settings. None: nothing."""
+
+    listen: str | None = None
+    data_dir: Path | None = None
+    database_url: str | None = None
+    redis_url: str | None = None
+    master_key_file: Path | None = None
+    embedder: str | None = None
+    reuse_port: bool | None = None
+
+
+def serve(arguments: Arguments) -> None:
     """Serve until SIGTERM or SIGINT, which drain."""
     try:
-        settings = _settings(listen, data_dir)
+        settings = _settings(arguments)
         settings.listen.require_loopback()
     except ValidationError as error:
         fail(_first(error), ExitCode.USAGE)
@@ -38,13 +52,11 @@ def serve(listen: str | None, data_dir: Path | None) -> None:
         fail(f"data folder {settings.data_dir}: {error}", ExitCode.UNAVAILABLE)
 
 
-def _settings(listen: str | None, data_dir: Path | None) -> Settings:
+def _settings(arguments: Arguments) -> Settings:
     """Arguments first, then the environment, then defaults."""
-    if listen is not None and data_dir is not None:
-        return Settings(listen=ListenAddress.parse(listen), data_dir=data_dir)
-    if listen is not None:
-        return Settings(listen=ListenAddress.parse(listen))
-    return Settings(data_dir=data_dir) if data_dir is not None else Settings()
+    given = {name: value for name, value in asdict(arguments).items() if value is not None}
+    # Settings read each of them as they read the variable of the same name.
+    return Settings(**given)
 
 
 def _first(error: ValidationError) -> str:

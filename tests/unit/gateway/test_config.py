@@ -5,7 +5,15 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from gateway.config import AddressError, ListenAddress, LogLevel, NotLoopbackError, Settings, TelemetryMode
+from gateway.config import (
+    AddressError,
+    EmbedderName,
+    ListenAddress,
+    LogLevel,
+    NotLoopbackError,
+    Settings,
+    TelemetryMode,
+)
 
 
 @pytest.mark.parametrize(
@@ -81,6 +89,11 @@ def test_the_defaults_are_loopback_and_quiet():
         ("OTEL", "yes"),
         ("MAX_CONCURRENT_CALLS", "0"),
         ("DRAIN_SECONDS", "9.9"),
+        ("EMBEDDER", "word2vec"),
+        ("DATABASE_POOL_SIZE", "1"),
+        ("DATABASE_READ_SECONDS", "0"),
+        ("REDIS_MILLISECONDS", "4"),
+        ("SPOOL_MEBIBYTES", "0"),
     ],
 )
 def test_wrong_settings_are_refused_by_name(name, value, monkeypatch):
@@ -88,3 +101,87 @@ def test_wrong_settings_are_refused_by_name(name, value, monkeypatch):
     with pytest.raises(ValidationError) as refused:
         Settings()
     assert name.lower() in str(refused.value)
+
+
+PRODUCTION = {
+    "DATABASE_URL": "postgresql://app:secret-word@db:5432/muniment?sslmode=verify-full",
+    "REDIS_URL": "rediss://:secret-word@cache:6379/0",
+    "MASTER_KEY_FILE": "/run/secrets/master.key",
+}
+
+
+def set_variables(monkeypatch: pytest.MonkeyPatch, **variables: str) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(f"MUNIMENT_{name}", value)
+
+
+def refusal(monkeypatch: pytest.MonkeyPatch, **variables: str) -> str:
+    set_variables(monkeypatch, **variables)
+    with pytest.raises(ValidationError) as refused:
+        Settings()
+    return str(refused.value)
+
+
+def test_servers_come_from_the_environment_and_are_not_shown(monkeypatch):
+    set_variables(monkeypatch, **PRODUCTION, EMBEDDER="minilm", REUSE_PORT="true")
+    settings = Settings()
+    assert settings.database_url is not None
+    assert settings.redis_url is not None
+    assert settings.database_url.get_secret_value() == PRODUCTION["DATABASE_URL"]
+    assert settings.redis_url.get_secret_value() == PRODUCTION["REDIS_URL"]
+    assert settings.master_key_file == Path("/run/secrets/master.key")
+    assert (settings.embedder, settings.reuse_port) == (EmbedderName.MINILM, True)
+    assert "secret-word" not in repr(settings) + str(settings) + str(settings.model_dump())
+
+
+def test_an_empty_variable_is_no_server(monkeypatch):
+    set_variables(monkeypatch, DATABASE_URL="", REDIS_URL="")
+    assert (Settings().database_url, Settings().redis_url) == (None, None)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "mysql://app:secret-word@db/muniment",
+        "postgresql://app:secret-word@db",
+        "postgresql://app:secret-word@db/",
+        "postgresql:///muniment?user=secret-word",
+        "postgresql://app:secret-word@db:port/muniment",
+        "postgresql://app:secret-word@[::1/muniment",
+        "app:secret-word@db/muniment",
+    ],
+)
+def test_a_wrong_database_url_is_refused_with_its_form_and_without_itself(monkeypatch, url):
+    told = refusal(monkeypatch, **(PRODUCTION | {"DATABASE_URL": url}))
+    assert "postgresql://USER:PASSWORD@HOST:5432/DATABASE" in told
+    assert "secret-word" not in told
+
+
+@pytest.mark.parametrize(
+    "url", ["http://secret-word", "redis://", "secret-word:6379", "redis://h:secret-word"]
+)
+def test_a_wrong_redis_url_is_refused_with_its_form_and_without_itself(monkeypatch, url):
+    told = refusal(monkeypatch, **(PRODUCTION | {"REDIS_URL": url}))
+    assert "redis://HOST:6379/0" in told
+    assert "secret-word" not in told
+
+
+@pytest.mark.parametrize(
+    ("left_out", "words"),
+    [
+        ("DATABASE_URL", "redis_url: is of no use without database_url"),
+        ("REDIS_URL", "redis_url: is needed beside database_url"),
+        ("MASTER_KEY_FILE", "master_key_file: is needed beside database_url"),
+    ],
+)
+def test_what_belongs_together_is_asked_for(monkeypatch, left_out, words):
+    told = refusal(monkeypatch, **{name: value for name, value in PRODUCTION.items() if name != left_out})
+    assert words in told
+    assert "secret-word" not in told
+
+
+@pytest.mark.parametrize("path", ["/muniment", "/muniment?host=/run/postgresql"])
+def test_a_database_behind_a_socket_has_its_folder_among_the_parameters(monkeypatch, path):
+    host = "" if "host=" in path else "db"
+    set_variables(monkeypatch, **(PRODUCTION | {"DATABASE_URL": f"postgres://{host}{path}"}))
+    assert Settings().database_url is not None
