@@ -159,6 +159,19 @@ def _check_history(settings: HistorySection, path: str) -> Diagnostics:
     for name in ("near_permille", "far_permille", "session_permille"):
         weight: int = getattr(settings, name)
         yield from check_range("history.weight", f"{path}.{name}", weight, 0, 10_000)
+    yield from _check_blend(settings, path)
+
+
+def _check_blend(settings: HistorySection, path: str) -> Diagnostics:
+    for name in ("keyword_permille", "vector_permille"):
+        weight: int = getattr(settings, name)
+        yield from check_range("history.blend", f"{path}.{name}", weight, 0, 1000)
+    if settings.keyword_permille == settings.vector_permille == 0:
+        problem = "neither keywords nor vectors have a weight: all excerpts would score alike"
+        yield error("history.blend", f"{path}.keyword_permille", problem, "give one of the two a weight")
+    least = settings.min_similarity_permille
+    if least is not None:
+        yield from check_range("history.similarity", f"{path}.min_similarity_permille", least, 0, 1000)
 
 
 def _check_heading(text: str, path: str) -> list[Diagnostic]:

@@ -20,6 +20,7 @@ from assemblers.policy.model import (
     Policy,
     PrefixSection,
     QuestionSection,
+    Retrieval,
     Section,
     SectionBudget,
     SectionSettings,
@@ -78,6 +79,9 @@ def _section(message: policy_pb2.Section) -> Section:
     converted: dict[str, object] = {}
     if which == "facts" and settings.HasField("role"):
         converted["role"] = Role(_short(types_pb2.Role.Name(settings.role), "ROLE_"))
+    if which == "history" and settings.HasField("retrieval"):
+        name = policy_pb2.Retrieval.Name(settings.retrieval)
+        converted["retrieval"] = Retrieval(_short(name, "RETRIEVAL_"))
     return Section(
         SectionKind(which.upper()),
         _build(_SETTINGS[which], settings, **converted),

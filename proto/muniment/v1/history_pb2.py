@@ -24,11 +24,12 @@ _sym_db = _symbol_database.Default()
 
 from buf.validate import validate_pb2 as buf_dot_validate_dot_validate__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
+from muniment.v1 import prompt_pb2 as muniment_dot_v1_dot_prompt__pb2
 from muniment.v1 import trace_pb2 as muniment_dot_v1_dot_trace__pb2
 from muniment.v1 import types_pb2 as muniment_dot_v1_dot_types__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19muniment/v1/history.proto\x12\x0bmuniment.v1\x1a\x1b\x62uf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17muniment/v1/trace.proto\x1a\x17muniment/v1/types.proto\"\xcd\x01\n\x14ImportHistoryRequest\x12*\n\x04user\x18\x01 \x01(\x0b\x32\x14.muniment.v1.UserRefB\x06\xbaH\x03\xc8\x01\x01\x12\x37\n\x08sessions\x18\x02 \x03(\x0b\x32\x18.muniment.v1.PastSessionB\x0b\xbaH\x08\x92\x01\x05\x08\x01\x10\xe8\x07\x12\x18\n\x06policy\x18\x03 \x01(\tB\x08\xbaH\x05r\x03(\x80\x08\x12\x1f\n\nrequest_id\x18\x04 \x01(\tB\x0b\xbaH\x08r\x03\xb0\x01\x01\xd8\x01\x01\x12\x15\n\rvalidate_only\x18\x05 \x01(\x08\"\xae\x01\n\x0bPastSession\x12\x38\n\nsession_id\x18\x01 \x01(\tB$\xbaH!r\x1f\x32\x1d^[A-Za-z0-9._:@|+=/-]{1,128}$\x12\x36\n\nstart_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.TimestampB\x06\xbaH\x03\xc8\x01\x01\x12-\n\x05turns\x18\x03 \x03(\x0b\x32\x11.muniment.v1.TurnB\x0b\xbaH\x08\x92\x01\x05\x08\x01\x10\xd0\x0f\"\x8e\x01\n\x15ImportHistoryResponse\x12\x15\n\rsession_count\x18\x01 \x01(\x05\x12\x12\n\nturn_count\x18\x02 \x01(\x05\x12\x1a\n\x12skipped_turn_count\x18\x03 \x01(\x05\x12\x15\n\rexcerpt_count\x18\x04 \x01(\x05\x12\x17\n\x0f\x64uplicate_count\x18\x05 \x01(\x05\"\xda\x01\n\x14SearchHistoryRequest\x12*\n\x04user\x18\x01 \x01(\x0b\x32\x14.muniment.v1.UserRefB\x06\xbaH\x03\xc8\x01\x01\x12\x19\n\x05query\x18\x02 \x01(\tB\n\xbaH\x07r\x05\x10\x01(\x80@\x12\x18\n\x06policy\x18\x03 \x01(\tB\x08\xbaH\x05r\x03(\x80\x08\x12@\n\x12\x65xclude_session_id\x18\x04 \x01(\tB$\xbaH!r\x1f\x32\x1d^[A-Za-z0-9._:@|+=/-]{0,128}$\x12\x1f\n\x0bmax_results\x18\x05 \x01(\x05\x42\n\xbaH\x07\x1a\x05\x18\xc8\x01(\x00\"o\n\x15SearchHistoryResponse\x12*\n\x07matches\x18\x01 \x03(\x0b\x32\x19.muniment.v1.ExcerptMatch\x12\x15\n\rmatched_count\x18\x02 \x01(\x05\x12\x13\n\x0bquery_terms\x18\x03 \x03(\t\"Y\n\x0c\x45xcerptMatch\x12%\n\x07\x65xcerpt\x18\x01 \x01(\x0b\x32\x14.muniment.v1.Excerpt\x12\"\n\x06scores\x18\x02 \x03(\x0b\x32\x12.muniment.v1.Score\"\xde\x01\n\x07\x45xcerpt\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x12\n\nsession_id\x18\x02 \x01(\t\x12\x30\n\x0csession_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0f\n\x07turn_id\x18\x04 \x01(\t\x12\x1f\n\x04role\x18\x05 \x01(\x0e\x32\x11.muniment.v1.Role\x12\x0f\n\x07speaker\x18\x06 \x01(\t\x12\x0c\n\x04text\x18\x07 \x01(\t\x12.\n\noccur_time\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp2\xc0\x01\n\x0eHistoryService\x12V\n\rImportHistory\x12!.muniment.v1.ImportHistoryRequest\x1a\".muniment.v1.ImportHistoryResponse\x12V\n\rSearchHistory\x12!.muniment.v1.SearchHistoryRequest\x1a\".muniment.v1.SearchHistoryResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19muniment/v1/history.proto\x12\x0bmuniment.v1\x1a\x1b\x62uf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x18muniment/v1/prompt.proto\x1a\x17muniment/v1/trace.proto\x1a\x17muniment/v1/types.proto\"\xcd\x01\n\x14ImportHistoryRequest\x12*\n\x04user\x18\x01 \x01(\x0b\x32\x14.muniment.v1.UserRefB\x06\xbaH\x03\xc8\x01\x01\x12\x37\n\x08sessions\x18\x02 \x03(\x0b\x32\x18.muniment.v1.PastSessionB\x0b\xbaH\x08\x92\x01\x05\x08\x01\x10\xe8\x07\x12\x18\n\x06policy\x18\x03 \x01(\tB\x08\xbaH\x05r\x03(\x80\x08\x12\x1f\n\nrequest_id\x18\x04 \x01(\tB\x0b\xbaH\x08r\x03\xb0\x01\x01\xd8\x01\x01\x12\x15\n\rvalidate_only\x18\x05 \x01(\x08\"\xae\x01\n\x0bPastSession\x12\x38\n\nsession_id\x18\x01 \x01(\tB$\xbaH!r\x1f\x32\x1d^[A-Za-z0-9._:@|+=/-]{1,128}$\x12\x36\n\nstart_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.TimestampB\x06\xbaH\x03\xc8\x01\x01\x12-\n\x05turns\x18\x03 \x03(\x0b\x32\x11.muniment.v1.TurnB\x0b\xbaH\x08\x92\x01\x05\x08\x01\x10\xd0\x0f\"\x8e\x01\n\x15ImportHistoryResponse\x12\x15\n\rsession_count\x18\x01 \x01(\x05\x12\x12\n\nturn_count\x18\x02 \x01(\x05\x12\x1a\n\x12skipped_turn_count\x18\x03 \x01(\x05\x12\x15\n\rexcerpt_count\x18\x04 \x01(\x05\x12\x17\n\x0f\x64uplicate_count\x18\x05 \x01(\x05\"\xda\x01\n\x14SearchHistoryRequest\x12*\n\x04user\x18\x01 \x01(\x0b\x32\x14.muniment.v1.UserRefB\x06\xbaH\x03\xc8\x01\x01\x12\x19\n\x05query\x18\x02 \x01(\tB\n\xbaH\x07r\x05\x10\x01(\x80@\x12\x18\n\x06policy\x18\x03 \x01(\tB\x08\xbaH\x05r\x03(\x80\x08\x12@\n\x12\x65xclude_session_id\x18\x04 \x01(\tB$\xbaH!r\x1f\x32\x1d^[A-Za-z0-9._:@|+=/-]{0,128}$\x12\x1f\n\x0bmax_results\x18\x05 \x01(\x05\x42\n\xbaH\x07\x1a\x05\x18\xc8\x01(\x00\"\xb1\x01\n\x15SearchHistoryResponse\x12*\n\x07matches\x18\x01 \x03(\x0b\x32\x19.muniment.v1.ExcerptMatch\x12\x15\n\rmatched_count\x18\x02 \x01(\x05\x12\x13\n\x0bquery_terms\x18\x03 \x03(\t\x12\x10\n\x08\x65mbedder\x18\x04 \x01(\t\x12.\n\x0c\x64\x65gradations\x18\x05 \x03(\x0b\x32\x18.muniment.v1.Degradation\"Y\n\x0c\x45xcerptMatch\x12%\n\x07\x65xcerpt\x18\x01 \x01(\x0b\x32\x14.muniment.v1.Excerpt\x12\"\n\x06scores\x18\x02 \x03(\x0b\x32\x12.muniment.v1.Score\"\xde\x01\n\x07\x45xcerpt\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x12\n\nsession_id\x18\x02 \x01(\t\x12\x30\n\x0csession_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0f\n\x07turn_id\x18\x04 \x01(\t\x12\x1f\n\x04role\x18\x05 \x01(\x0e\x32\x11.muniment.v1.Role\x12\x0f\n\x07speaker\x18\x06 \x01(\t\x12\x0c\n\x04text\x18\x07 \x01(\t\x12.\n\noccur_time\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp2\xc0\x01\n\x0eHistoryService\x12V\n\rImportHistory\x12!.muniment.v1.ImportHistoryRequest\x1a\".muniment.v1.ImportHistoryResponse\x12V\n\rSearchHistory\x12!.muniment.v1.SearchHistoryRequest\x1a\".muniment.v1.SearchHistoryResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -59,20 +60,20 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_SEARCHHISTORYREQUEST'].fields_by_name['exclude_session_id']._serialized_options = b'\272H!r\0372\035^[A-Za-z0-9._:@|+=/-]{0,128}$'
   _globals['_SEARCHHISTORYREQUEST'].fields_by_name['max_results']._loaded_options = None
   _globals['_SEARCHHISTORYREQUEST'].fields_by_name['max_results']._serialized_options = b'\272H\007\032\005\030\310\001(\000'
-  _globals['_IMPORTHISTORYREQUEST']._serialized_start=155
-  _globals['_IMPORTHISTORYREQUEST']._serialized_end=360
-  _globals['_PASTSESSION']._serialized_start=363
-  _globals['_PASTSESSION']._serialized_end=537
-  _globals['_IMPORTHISTORYRESPONSE']._serialized_start=540
-  _globals['_IMPORTHISTORYRESPONSE']._serialized_end=682
-  _globals['_SEARCHHISTORYREQUEST']._serialized_start=685
-  _globals['_SEARCHHISTORYREQUEST']._serialized_end=903
-  _globals['_SEARCHHISTORYRESPONSE']._serialized_start=905
-  _globals['_SEARCHHISTORYRESPONSE']._serialized_end=1016
-  _globals['_EXCERPTMATCH']._serialized_start=1018
-  _globals['_EXCERPTMATCH']._serialized_end=1107
-  _globals['_EXCERPT']._serialized_start=1110
-  _globals['_EXCERPT']._serialized_end=1332
-  _globals['_HISTORYSERVICE']._serialized_start=1335
-  _globals['_HISTORYSERVICE']._serialized_end=1527
+  _globals['_IMPORTHISTORYREQUEST']._serialized_start=181
+  _globals['_IMPORTHISTORYREQUEST']._serialized_end=386
+  _globals['_PASTSESSION']._serialized_start=389
+  _globals['_PASTSESSION']._serialized_end=563
+  _globals['_IMPORTHISTORYRESPONSE']._serialized_start=566
+  _globals['_IMPORTHISTORYRESPONSE']._serialized_end=708
+  _globals['_SEARCHHISTORYREQUEST']._serialized_start=711
+  _globals['_SEARCHHISTORYREQUEST']._serialized_end=929
+  _globals['_SEARCHHISTORYRESPONSE']._serialized_start=932
+  _globals['_SEARCHHISTORYRESPONSE']._serialized_end=1109
+  _globals['_EXCERPTMATCH']._serialized_start=1111
+  _globals['_EXCERPTMATCH']._serialized_end=1200
+  _globals['_EXCERPT']._serialized_start=1203
+  _globals['_EXCERPT']._serialized_end=1425
+  _globals['_HISTORYSERVICE']._serialized_start=1428
+  _globals['_HISTORYSERVICE']._serialized_end=1620
 # @@protoc_insertion_point(module_scope)

@@ -8,6 +8,7 @@ from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
+from muniment.v1 import prompt_pb2 as _prompt_pb2
 from muniment.v1 import trace_pb2 as _trace_pb2
 from muniment.v1 import types_pb2 as _types_pb2
 import builtins as _builtins
@@ -188,8 +189,14 @@ class SearchHistoryResponse(_message.Message):
     MATCHES_FIELD_NUMBER: _builtins.int
     MATCHED_COUNT_FIELD_NUMBER: _builtins.int
     QUERY_TERMS_FIELD_NUMBER: _builtins.int
+    EMBEDDER_FIELD_NUMBER: _builtins.int
+    DEGRADATIONS_FIELD_NUMBER: _builtins.int
     matched_count: _builtins.int
-    """How many excerpts scored above zero: those with any of the terms, and those near them or in a session with them."""
+    """How many excerpts scored: those with any of the terms, those near them or in a session with them, and where vectors
+    are searched too those with a cosine above zero.
+    """
+    embedder: _builtins.str
+    """The id of the embedder whose vectors were searched too. Empty where it was keywords alone."""
     @_builtins.property
     def matches(self) -> _containers.RepeatedCompositeFieldContainer[Global___ExcerptMatch]:
         """The best excerpts, best first, as far as 1 MiB goes."""
@@ -198,16 +205,22 @@ class SearchHistoryResponse(_message.Message):
     def query_terms(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The terms that were searched by."""
 
+    @_builtins.property
+    def degradations(self) -> _containers.RepeatedCompositeFieldContainer[_prompt_pb2.Degradation]:
+        """What the search had to do without."""
+
     def __init__(
         self,
         *,
         matches: _abc.Iterable[Global___ExcerptMatch] | None = ...,
         matched_count: _builtins.int = ...,
         query_terms: _abc.Iterable[_builtins.str] | None = ...,
+        embedder: _builtins.str = ...,
+        degradations: _abc.Iterable[_prompt_pb2.Degradation] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["matched_count", b"matched_count", "matches", b"matches", "query_terms", b"query_terms"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["degradations", b"degradations", "embedder", b"embedder", "matched_count", b"matched_count", "matches", b"matches", "query_terms", b"query_terms"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

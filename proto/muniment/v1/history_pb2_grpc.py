@@ -60,7 +60,7 @@ class HistoryServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def SearchHistory(self, request, context):
-        """Searches a user's archive as an assembly would. A question without a term to search by finds nothing.
+        """Searches a user's archive as an assembly would. A question without a term to search by finds nothing by keywords.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -38,7 +38,7 @@ class HistoryServiceStub:
     method whose requests may be up to 4 MiB.
     """
     SearchHistory: _grpc.UnaryUnaryMultiCallable[_history_pb2.SearchHistoryRequest, _history_pb2.SearchHistoryResponse]
-    """Searches a user's archive as an assembly would. A question without a term to search by finds nothing."""
+    """Searches a user's archive as an assembly would. A question without a term to search by finds nothing by keywords."""
 
 @_typing.type_check_only
 class HistoryServiceAsyncStub(HistoryServiceStub):
@@ -50,7 +50,7 @@ class HistoryServiceAsyncStub(HistoryServiceStub):
     method whose requests may be up to 4 MiB.
     """
     SearchHistory: _aio.UnaryUnaryMultiCallable[_history_pb2.SearchHistoryRequest, _history_pb2.SearchHistoryResponse]  # type: ignore[assignment]
-    """Searches a user's archive as an assembly would. A question without a term to search by finds nothing."""
+    """Searches a user's archive as an assembly would. A question without a term to search by finds nothing by keywords."""
 
 class HistoryServiceServicer(metaclass=_abc_1.ABCMeta):
     """Imports and searches archives."""
@@ -71,6 +71,6 @@ class HistoryServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _history_pb2.SearchHistoryRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_history_pb2.SearchHistoryResponse, _abc.Awaitable[_history_pb2.SearchHistoryResponse]]:
-        """Searches a user's archive as an assembly would. A question without a term to search by finds nothing."""
+        """Searches a user's archive as an assembly would. A question without a term to search by finds nothing by keywords."""
 
 def add_HistoryServiceServicer_to_server(servicer: HistoryServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

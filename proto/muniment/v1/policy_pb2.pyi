@@ -13,6 +13,7 @@ from google.protobuf import descriptor as _descriptor
 from google.protobuf import duration_pb2 as _duration_pb2
 from google.protobuf import message as _message
 from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from muniment.v1 import types_pb2 as _types_pb2
 import builtins as _builtins
 import sys
@@ -24,6 +25,30 @@ else:
     from typing_extensions import TypeAlias as _TypeAlias, Never as _Never
 
 DESCRIPTOR: _descriptor.FileDescriptor
+
+class _Retrieval:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _RetrievalEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Retrieval.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    RETRIEVAL_UNSPECIFIED: _Retrieval.ValueType  # 0
+    """Not set."""
+    RETRIEVAL_KEYWORD: _Retrieval.ValueType  # 1
+    """By keywords alone."""
+    RETRIEVAL_HYBRID: _Retrieval.ValueType  # 2
+    """By keywords and vectors. Where vectors cannot be had, by keywords alone, and the answer says so."""
+
+class Retrieval(_Retrieval, metaclass=_RetrievalEnumTypeWrapper):
+    """What history is searched by."""
+
+RETRIEVAL_UNSPECIFIED: Retrieval.ValueType  # 0
+"""Not set."""
+RETRIEVAL_KEYWORD: Retrieval.ValueType  # 1
+"""By keywords alone."""
+RETRIEVAL_HYBRID: Retrieval.ValueType  # 2
+"""By keywords and vectors. Where vectors cannot be had, by keywords alone, and the answer says so."""
+Global___Retrieval: _TypeAlias = Retrieval  # noqa: Y015
 
 @_typing.final
 class Policy(_message.Message):
@@ -389,12 +414,18 @@ class HistorySection(_message.Message):
     SESSION_PERMILLE_FIELD_NUMBER: _builtins.int
     FOCUS_TERMS_FIELD_NUMBER: _builtins.int
     SKIP_CURRENT_SESSION_FIELD_NUMBER: _builtins.int
+    RETRIEVAL_FIELD_NUMBER: _builtins.int
+    KEYWORD_PERMILLE_FIELD_NUMBER: _builtins.int
+    VECTOR_PERMILLE_FIELD_NUMBER: _builtins.int
+    MIN_SIMILARITY_PERMILLE_FIELD_NUMBER: _builtins.int
     heading: _builtins.str
     """The line above the excerpts. Optional. One line, at most 512 characters."""
     max_excerpts: _builtins.int
     """The most excerpts to show. Optional, 80."""
     min_score_micros: _builtins.int
-    """The least score to show, in millionths of BM25. Optional, 1."""
+    """The least keyword score to show, in millionths of BM25. Where vectors are searched too, an excerpt below it is
+    shown if its similarity reaches `min_similarity_permille`. Optional, 1.
+    """
     near_permille: _builtins.int
     """What an excerpt gains from the scores of the excerpts right before and after it, in thousandths. Optional, 400."""
     far_permille: _builtins.int
@@ -405,6 +436,18 @@ class HistorySection(_message.Message):
     """Whether the focus's label is searched for too. Optional, true."""
     skip_current_session: _builtins.bool
     """Whether excerpts of the running session are left out. Optional, true."""
+    retrieval: Global___Retrieval.ValueType
+    """What is searched by. Optional: by keywords and vectors where the gateway has an embedder, else by keywords."""
+    keyword_permille: _builtins.int
+    """The weight of the keyword score where vectors are searched too, in thousandths. Optional, 400. Not 0 together with
+    `vector_permille`.
+    """
+    vector_permille: _builtins.int
+    """The weight of the vector score, in thousandths. Optional, 600."""
+    min_similarity_permille: _builtins.int
+    """The cosine, in thousandths, from which an excerpt is shown by its vector alone. Optional: that of the embedder. It
+    belongs to one embedding model: where the model changes, measure it anew.
+    """
     def __init__(
         self,
         *,
@@ -416,10 +459,14 @@ class HistorySection(_message.Message):
         session_permille: _builtins.int | None = ...,
         focus_terms: _builtins.bool | None = ...,
         skip_current_session: _builtins.bool | None = ...,
+        retrieval: Global___Retrieval.ValueType | None = ...,
+        keyword_permille: _builtins.int | None = ...,
+        vector_permille: _builtins.int | None = ...,
+        min_similarity_permille: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_far_permille", b"_far_permille", "_focus_terms", b"_focus_terms", "_heading", b"_heading", "_max_excerpts", b"_max_excerpts", "_min_score_micros", b"_min_score_micros", "_near_permille", b"_near_permille", "_session_permille", b"_session_permille", "_skip_current_session", b"_skip_current_session", "far_permille", b"far_permille", "focus_terms", b"focus_terms", "heading", b"heading", "max_excerpts", b"max_excerpts", "min_score_micros", b"min_score_micros", "near_permille", b"near_permille", "session_permille", b"session_permille", "skip_current_session", b"skip_current_session"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_far_permille", b"_far_permille", "_focus_terms", b"_focus_terms", "_heading", b"_heading", "_keyword_permille", b"_keyword_permille", "_max_excerpts", b"_max_excerpts", "_min_score_micros", b"_min_score_micros", "_min_similarity_permille", b"_min_similarity_permille", "_near_permille", b"_near_permille", "_retrieval", b"_retrieval", "_session_permille", b"_session_permille", "_skip_current_session", b"_skip_current_session", "_vector_permille", b"_vector_permille", "far_permille", b"far_permille", "focus_terms", b"focus_terms", "heading", b"heading", "keyword_permille", b"keyword_permille", "max_excerpts", b"max_excerpts", "min_score_micros", b"min_score_micros", "min_similarity_permille", b"min_similarity_permille", "near_permille", b"near_permille", "retrieval", b"retrieval", "session_permille", b"session_permille", "skip_current_session", b"skip_current_session", "vector_permille", b"vector_permille"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_far_permille", b"_far_permille", "_focus_terms", b"_focus_terms", "_heading", b"_heading", "_max_excerpts", b"_max_excerpts", "_min_score_micros", b"_min_score_micros", "_near_permille", b"_near_permille", "_session_permille", b"_session_permille", "_skip_current_session", b"_skip_current_session", "far_permille", b"far_permille", "focus_terms", b"focus_terms", "heading", b"heading", "max_excerpts", b"max_excerpts", "min_score_micros", b"min_score_micros", "near_permille", b"near_permille", "session_permille", b"session_permille", "skip_current_session", b"skip_current_session"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_far_permille", b"_far_permille", "_focus_terms", b"_focus_terms", "_heading", b"_heading", "_keyword_permille", b"_keyword_permille", "_max_excerpts", b"_max_excerpts", "_min_score_micros", b"_min_score_micros", "_min_similarity_permille", b"_min_similarity_permille", "_near_permille", b"_near_permille", "_retrieval", b"_retrieval", "_session_permille", b"_session_permille", "_skip_current_session", b"_skip_current_session", "_vector_permille", b"_vector_permille", "far_permille", b"far_permille", "focus_terms", b"focus_terms", "heading", b"heading", "keyword_permille", b"keyword_permille", "max_excerpts", b"max_excerpts", "min_score_micros", b"min_score_micros", "min_similarity_permille", b"min_similarity_permille", "near_permille", b"near_permille", "retrieval", b"retrieval", "session_permille", b"session_permille", "skip_current_session", b"skip_current_session", "vector_permille", b"vector_permille"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__far_permille: _TypeAlias = _typing.Literal["far_permille"]  # noqa: Y015
     _WhichOneofArgType__far_permille: _TypeAlias = _typing.Literal["_far_permille", b"_far_permille"]  # noqa: Y015
@@ -427,16 +474,24 @@ class HistorySection(_message.Message):
     _WhichOneofArgType__focus_terms: _TypeAlias = _typing.Literal["_focus_terms", b"_focus_terms"]  # noqa: Y015
     _WhichOneofReturnType__heading: _TypeAlias = _typing.Literal["heading"]  # noqa: Y015
     _WhichOneofArgType__heading: _TypeAlias = _typing.Literal["_heading", b"_heading"]  # noqa: Y015
+    _WhichOneofReturnType__keyword_permille: _TypeAlias = _typing.Literal["keyword_permille"]  # noqa: Y015
+    _WhichOneofArgType__keyword_permille: _TypeAlias = _typing.Literal["_keyword_permille", b"_keyword_permille"]  # noqa: Y015
     _WhichOneofReturnType__max_excerpts: _TypeAlias = _typing.Literal["max_excerpts"]  # noqa: Y015
     _WhichOneofArgType__max_excerpts: _TypeAlias = _typing.Literal["_max_excerpts", b"_max_excerpts"]  # noqa: Y015
     _WhichOneofReturnType__min_score_micros: _TypeAlias = _typing.Literal["min_score_micros"]  # noqa: Y015
     _WhichOneofArgType__min_score_micros: _TypeAlias = _typing.Literal["_min_score_micros", b"_min_score_micros"]  # noqa: Y015
+    _WhichOneofReturnType__min_similarity_permille: _TypeAlias = _typing.Literal["min_similarity_permille"]  # noqa: Y015
+    _WhichOneofArgType__min_similarity_permille: _TypeAlias = _typing.Literal["_min_similarity_permille", b"_min_similarity_permille"]  # noqa: Y015
     _WhichOneofReturnType__near_permille: _TypeAlias = _typing.Literal["near_permille"]  # noqa: Y015
     _WhichOneofArgType__near_permille: _TypeAlias = _typing.Literal["_near_permille", b"_near_permille"]  # noqa: Y015
+    _WhichOneofReturnType__retrieval: _TypeAlias = _typing.Literal["retrieval"]  # noqa: Y015
+    _WhichOneofArgType__retrieval: _TypeAlias = _typing.Literal["_retrieval", b"_retrieval"]  # noqa: Y015
     _WhichOneofReturnType__session_permille: _TypeAlias = _typing.Literal["session_permille"]  # noqa: Y015
     _WhichOneofArgType__session_permille: _TypeAlias = _typing.Literal["_session_permille", b"_session_permille"]  # noqa: Y015
     _WhichOneofReturnType__skip_current_session: _TypeAlias = _typing.Literal["skip_current_session"]  # noqa: Y015
     _WhichOneofArgType__skip_current_session: _TypeAlias = _typing.Literal["_skip_current_session", b"_skip_current_session"]  # noqa: Y015
+    _WhichOneofReturnType__vector_permille: _TypeAlias = _typing.Literal["vector_permille"]  # noqa: Y015
+    _WhichOneofArgType__vector_permille: _TypeAlias = _typing.Literal["_vector_permille", b"_vector_permille"]  # noqa: Y015
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__far_permille) -> _WhichOneofReturnType__far_permille | None: ...
     @_typing.overload
@@ -444,15 +499,23 @@ class HistorySection(_message.Message):
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__heading) -> _WhichOneofReturnType__heading | None: ...
     @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__keyword_permille) -> _WhichOneofReturnType__keyword_permille | None: ...
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__max_excerpts) -> _WhichOneofReturnType__max_excerpts | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__min_score_micros) -> _WhichOneofReturnType__min_score_micros | None: ...
     @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__min_similarity_permille) -> _WhichOneofReturnType__min_similarity_permille | None: ...
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__near_permille) -> _WhichOneofReturnType__near_permille | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__retrieval) -> _WhichOneofReturnType__retrieval | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__session_permille) -> _WhichOneofReturnType__session_permille | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__skip_current_session) -> _WhichOneofReturnType__skip_current_session | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__vector_permille) -> _WhichOneofReturnType__vector_permille | None: ...
 
 Global___HistorySection: _TypeAlias = HistorySection  # noqa: Y015
 

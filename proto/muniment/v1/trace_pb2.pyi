@@ -304,7 +304,9 @@ class Score(_message.Message):
     NAME_FIELD_NUMBER: _builtins.int
     VALUE_FIELD_NUMBER: _builtins.int
     name: _builtins.str
-    """Its name: `total`, `keyword`, `neighbour`, `session`."""
+    """Its name: `total`; `keyword`, `neighbour` and `session`, which add up to its keyword score; `cosine` where vectors
+    were searched too.
+    """
     value: _builtins.float
     """Its value, exact to the millionth."""
     def __init__(
@@ -366,14 +368,25 @@ class HistorySummary(_message.Message):
     ARCHIVE_EPOCH_FIELD_NUMBER: _builtins.int
     QUERY_TERMS_FIELD_NUMBER: _builtins.int
     ARCHIVE_END_NUMBER_FIELD_NUMBER: _builtins.int
+    EMBEDDER_FIELD_NUMBER: _builtins.int
+    SIMILARITY_FLOOR_FIELD_NUMBER: _builtins.int
+    EMBEDDED_COUNT_FIELD_NUMBER: _builtins.int
     matched: _builtins.int
-    """How many excerpts had any of the terms."""
+    """How many excerpts scored: by any of the terms, in themselves or near them, or by a cosine above zero."""
     cutoff: _builtins.float
     """The score of the last candidate in the trace: what is not listed has less or equal. 0 where all are listed."""
     archive_epoch: _builtins.int
     """The epoch of the archive that was searched."""
     archive_end_number: _builtins.int
     """One past the highest number of an excerpt under that epoch: what has this number or a higher one came later."""
+    embedder: _builtins.str
+    """The id of the embedder whose vectors were searched too. Empty where it was keywords alone: scores are then BM25,
+    else standard scores, which may be negative.
+    """
+    similarity_floor: _builtins.float
+    """The cosine from which an excerpt could be shown by its vector alone. 0 without an embedder."""
+    embedded_count: _builtins.int
+    """How many excerpts of the archive had a vector of that embedder."""
     @_builtins.property
     def query_terms(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The terms that were searched by."""
@@ -386,10 +399,13 @@ class HistorySummary(_message.Message):
         archive_epoch: _builtins.int = ...,
         query_terms: _abc.Iterable[_builtins.str] | None = ...,
         archive_end_number: _builtins.int = ...,
+        embedder: _builtins.str = ...,
+        similarity_floor: _builtins.float = ...,
+        embedded_count: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["archive_end_number", b"archive_end_number", "archive_epoch", b"archive_epoch", "cutoff", b"cutoff", "matched", b"matched", "query_terms", b"query_terms"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["archive_end_number", b"archive_end_number", "archive_epoch", b"archive_epoch", "cutoff", b"cutoff", "embedded_count", b"embedded_count", "embedder", b"embedder", "matched", b"matched", "query_terms", b"query_terms", "similarity_floor", b"similarity_floor"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

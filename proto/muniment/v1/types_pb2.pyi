@@ -120,7 +120,7 @@ class _SectionStatusEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Section
     SECTION_STATUS_EMPTY: _SectionStatus.ValueType  # 2
     """There was nothing to say."""
     SECTION_STATUS_TRUNCATED: _SectionStatus.ValueType  # 3
-    """Items were left out for want of tokens."""
+    """Less than was wanted is there: items were left out for want of tokens, or a part of the source did not answer."""
     SECTION_STATUS_SKIPPED_BUDGET: _SectionStatus.ValueType  # 4
     """The whole section was left out for want of tokens."""
     SECTION_STATUS_UNAVAILABLE: _SectionStatus.ValueType  # 5
@@ -136,7 +136,7 @@ SECTION_STATUS_OK: SectionStatus.ValueType  # 1
 SECTION_STATUS_EMPTY: SectionStatus.ValueType  # 2
 """There was nothing to say."""
 SECTION_STATUS_TRUNCATED: SectionStatus.ValueType  # 3
-"""Items were left out for want of tokens."""
+"""Less than was wanted is there: items were left out for want of tokens, or a part of the source did not answer."""
 SECTION_STATUS_SKIPPED_BUDGET: SectionStatus.ValueType  # 4
 """The whole section was left out for want of tokens."""
 SECTION_STATUS_UNAVAILABLE: SectionStatus.ValueType  # 5

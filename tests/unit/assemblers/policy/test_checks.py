@@ -126,6 +126,21 @@ ERRORS = [
         "sections[2].history.min_score_micros",
     ),
     (with_settings(HistorySection(far_permille=-1)), "history.weight", "sections[2].history.far_permille"),
+    (
+        with_settings(HistorySection(vector_permille=1001)),
+        "history.blend",
+        "sections[2].history.vector_permille",
+    ),
+    (
+        with_settings(HistorySection(keyword_permille=0, vector_permille=0)),
+        "history.blend",
+        "sections[2].history.keyword_permille",
+    ),
+    (
+        with_settings(HistorySection(min_similarity_permille=1001)),
+        "history.similarity",
+        "sections[2].history.min_similarity_permille",
+    ),
     (with_settings(MaterialSection("a\rb")), "sections.heading", "sections[3].material.heading"),
     (
         with_settings(SessionSection(max_question_characters=0)),

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from assemblers.policy.model import FactsSection, HistorySection, ToolBinding
+from assemblers.policy.model import FactsSection, HistorySection, Retrieval, ToolBinding
 from assemblers.records import FactKind, FactOrigin, Role, SectionKind, ValueType
 from gateway.policies.diagnostics import Diagnostic
 from gateway.policies.reading import Draft, PolicyReader
@@ -18,7 +18,7 @@ sections:
   - prefix: {prefix_id: desk, required: true}
   - facts: {role: developer, min_confidence_permille: 0}
     budget: {floor_tokens: 0, ceiling_tokens: 300, priority: 1}
-  - history: {max_excerpts: 5, focus_terms: false}
+  - history: {max_excerpts: 5, focus_terms: false, retrieval: HYBRID, min_similarity_permille: 250}
   - material:
   - session: {show_today: false}
   - question: {label: Ask}
@@ -68,6 +68,7 @@ def test_every_field_is_read(reader: PolicyReader) -> None:
     history = policy.settings(HistorySection)
     assert history is not None
     assert (history.max_excerpts, history.focus_terms) == (5, False)
+    assert (history.retrieval, history.min_similarity_permille) == (Retrieval.HYBRID, 250)
     key = policy.facts.allowlist[0]
     assert (key.type, key.kind, key.ttl) == (ValueType.TEXT, FactKind.ATTRIBUTE, timedelta(days=30))
     assert (key.values, key.min_origin) == (("starter", "team"), FactOrigin.TOOL)
