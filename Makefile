@@ -9,15 +9,16 @@ STAMP := $(VENV)/.installed
 WORKERS ?= 2
 LISTEN ?= 127.0.0.1:7463
 DATA_DIR ?= data
+PROD_DIR ?= data/prod-local
 
 # The first interpreter on the path that is new enough; override with PYTHON=/path/to/python.
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 
-.PHONY: help setup demo serve test lint type proto proto-check bench bench-locomo constraints
+.PHONY: help setup demo serve serve-prod-local test lint type proto proto-check bench bench-locomo constraints
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(STAMP) ## install everything into .venv (does nothing when nothing changed)
 	@echo "ready: $(VENV)"
@@ -35,6 +36,9 @@ demo: $(STAMP) ## play a recorded conversation through the gateway (CONVERSATION
 
 serve: $(STAMP) ## run the gateway (LISTEN=127.0.0.1:7463 DATA_DIR=data)
 	@exec $(BIN)/muniment serve --listen $(LISTEN) --data-dir $(DATA_DIR)
+
+serve-prod-local: $(STAMP) ## production on one machine: Postgres, Valkey and two gateways (PROD_DIR=data/prod-local, ports 7463 and 7464)
+	@exec $(BIN)/python -m scripts.serve_prod_local --data-dir "$(PROD_DIR)" $(ARGS)
 
 test: $(STAMP) ## run the whole test suite (WORKERS=2, ARGS for pytest)
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(ARGS)

@@ -4,7 +4,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -19,12 +19,16 @@ STOP_SECONDS = 15.0
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """How to start a server. `user` is who it runs as (None: who we are); `stop` the signal that ends it in order."""
+    """How to start a server. `stop` is the signal that ends it in order.
+
+    `user` is who it runs as (None: who we are), `environment` its variables (None: ours).
+    """
 
     arguments: Sequence[str | Path]
     log: Path
     stop: signal.Signals
     user: str | None = None
+    environment: Mapping[str, str] | None = None
 
 
 class ServerProcess:
@@ -47,6 +51,7 @@ class ServerProcess:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 cwd="/",
+                env=command.environment,
                 start_new_session=True,
                 user=command.user,
                 extra_groups=None if command.user is None else [],
