@@ -1,0 +1,49 @@
+"""Driver errors as errors of the stores, by SQLSTATE. Their texts may show values: nothing of them goes on."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+import asyncpg
+from sqlalchemy.exc import SQLAlchemyError
+
+from storage.errors import StorageError, StorageFull, StorageUnavailable
+
+DISK_FULL: Final = "53100"
+DRIVER_ERRORS: Final = (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError, SQLAlchemyError)
+"""What a driver, a socket or SQLAlchemy raises. `TimeoutError` is an `OSError`, and named for the reader."""
+
+# Two writes met: another attempt finds out who was first.
+_CONFLICTS: Final = ("23505", "40001", "40P01")
+
+
+def sqlstate_of(error: BaseException | None) -> str | None:
+    """The SQLSTATE of a driver's error, however deep SQLAlchemy has wrapped it; None: the server said nothing."""
+    while error is not None:
+        state = getattr(error, "sqlstate", None)
+        if isinstance(state, str):
+            return state
+        error = getattr(error, "orig", None) or error.__cause__
+    return None
+
+
+def is_conflict(error: BaseException) -> bool:
+    """Whether the transaction met another one and may simply be done again."""
+    return sqlstate_of(error) in _CONFLICTS
+
+
+def translate(error: BaseException) -> StorageError:
+    """The store's error for a driver's."""
+    if sqlstate_of(error) == DISK_FULL:
+        return StorageFull("the disk of the database is full")
+    return StorageUnavailable("the database does not answer as it should")
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Let only errors of the stores out; others that are no driver's pass."""
+    try:
+        yield
+    except DRIVER_ERRORS as error:
+        # Without the cause: a traceback in a log would show it.
+        raise translate(error) from None

@@ -1,0 +1,94 @@
+"""Migrating a Postgres, one migrator at a time; and what a gateway needs to know of it."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Final, TypeVar
+
+import asyncpg
+import sqlalchemy as sa
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.ext.asyncio import create_async_engine
+
+from storage.errors import StorageError, StorageUnavailable
+from storage.postgres.address import Address, parse_address
+from storage.postgres.failures import sqlstate_of
+from storage.sql.migrate import revision_on, statements, upgrade_on
+from storage.sql.roles import APP_ROLE
+
+T = TypeVar("T")
+
+MIGRATION_LOCK: Final = 0x6D756E696D656E74
+"""The advisory lock that a migrator holds: "muniment" as a number."""
+MONTHS_AHEAD: Final = 3
+"""For how many months to come the ledger has parts."""
+_CONNECT_SECONDS: Final = 10
+_MISSING_EXTENSION: Final = ("0A000", "58P01")
+
+
+class MigrationRefused(StorageError):
+    """The database does not let the migration through; the text names the remedy."""
+
+
+def upgrade(url: str, app_role: str = APP_ROLE) -> str | None:
+    """Bring a database to this release's schema, waiting for a migration that is under way. Returns the revision that
+    was found, None for an empty database.
+
+    All of it in one transaction. Raises `SchemaMismatch`, `MigrationRefused`, `StorageUnavailable`, `AddressError`.
+    """
+
+    def work(connection: sa.Connection) -> str | None:
+        connection.exec_driver_sql("SELECT pg_advisory_xact_lock($1)", (MIGRATION_LOCK,))
+        found = upgrade_on(connection, app_role)
+        connection.exec_driver_sql("SELECT muniment_make_partitions($1)", (MONTHS_AHEAD,))
+        connection.commit()
+        return found
+
+    return _connected(url, work)
+
+
+def status(url: str) -> str | None:
+    """The revision of a database's schema, None where there is none. Raises as `upgrade` does."""
+    return _connected(url, revision_on)
+
+
+def sql(url: str, app_role: str = APP_ROLE) -> str:
+    """What `upgrade` would do, as SQL; "" for nothing. Only the revision is read. Raises as `upgrade` does."""
+    return statements("postgresql", status(url), app_role)
+
+
+def _connected(url: str, work: Callable[[sa.Connection], T]) -> T:
+    """Run something on a connection of its own; what it does not commit is undone."""
+    return asyncio.run(_run(parse_address(url), work))
+
+
+async def _run(address: Address, work: Callable[[sa.Connection], T]) -> T:
+    # The owner's connection is in the schema that the gateways look in, whatever its role is set to.
+    arguments = {
+        "ssl": address.tls or False,
+        "timeout": _CONNECT_SECONDS,
+        "server_settings": {"search_path": "public", "application_name": "muniment migrate"},
+    }
+    engine = create_async_engine(address.url, poolclass=sa.NullPool, connect_args=arguments)
+    try:
+        async with engine.connect() as connection:
+            return await connection.run_sync(work)
+    except (OSError, TimeoutError, asyncpg.PostgresError, DBAPIError) as error:
+        raise _refusal(error) from None
+    finally:
+        await engine.dispose()
+
+
+def _refusal(error: Exception) -> StorageError:
+    state = sqlstate_of(error)
+    if state == "42501":
+        return MigrationRefused(
+            "this role may not do what a step needs: migrate as the database's owner, and have a superuser run "
+            "CREATE EXTENSION vector, and CREATE ROLE for the gateways' role, before"
+        )
+    if state in _MISSING_EXTENSION:
+        return MigrationRefused("the server has no pgvector: install it there, then migrate again")
+    if state is not None and state[:2] in ("28", "3D"):
+        return MigrationRefused("the server does not know this role, password or database: check the URL")
+    if state is not None:
+        return MigrationRefused(f"the server refused a step (SQLSTATE {state}); nothing was changed")
+    return StorageUnavailable("the database does not answer")
