@@ -9,6 +9,9 @@ import regex
 MAX_EXCERPT_CHARACTERS: Final[int] = 1200
 """About 300 tokens of English: a longer turn would crowd out the rest of a history section."""
 
+INDEX_TEXT_FORMAT: Final[int] = 1
+"""Version of the form of ``index_text``; part of the id of every vector space, since vectors move with it."""
+
 _MONTHS: Final[tuple[str, ...]] = (
     *("January", "February", "March", "April", "May", "June"),
     *("July", "August", "September", "October", "November", "December"),
