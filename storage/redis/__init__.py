@@ -1,0 +1,7 @@
+"""The cache that all gateways share, on Redis or Valkey, one server or a cluster. Losing it loses nothing durable."""
+
+from storage.redis.address import InvalidRedisUrl
+from storage.redis.client import RedisClient, RedisRefused, connect_redis
+from storage.redis.sessions import RedisSessions
+
+__all__ = ["InvalidRedisUrl", "RedisClient", "RedisRefused", "RedisSessions", "connect_redis"]
