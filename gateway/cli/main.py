@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from gateway.cli.commands import facts, history, policy, prefix, prompts, server, traces
+from gateway.cli.commands import facts, health, history, policy, prefix, prompts, server, traces
 from gateway.cli.exits import HELP
 
 
@@ -42,6 +42,7 @@ def muniment(
 
 
 server.add_to(app)
+health.add_to(app)
 prompts.add_to(app)
 traces.add_to(app)
 app.add_typer(facts.app, name="facts")

@@ -281,3 +281,11 @@ def test_a_conversation_with_a_faulty_policy_is_told_by_the_policys_own_file(add
     assert result.exit_code == ExitCode.INVALID
     assert f"{tmp_path / 'faulty.yaml'}:2:" in result.stderr
     assert as_json(address, "trace", "list", "--tenant", "faulty") == {}
+
+
+def test_health_says_whether_a_gateway_is_ready_for_calls(address: str):
+    assert done(address, "health") == f"{address} is serving\n"
+    assert as_json(address, "health") == {"status": "SERVING"}
+    nobody = run("127.0.0.1:1", "health", "--wait", "0.1")
+    assert nobody.exit_code == ExitCode.UNAVAILABLE
+    assert "127.0.0.1:1 is not ready: nothing listens there" in nobody.stderr

@@ -26,7 +26,7 @@ LEAVES = [path for path in PATHS if not any(other[: len(path)] == path for other
 def test_the_commands_of_the_contract_are_there():
     names = {path[0] for path in PATHS}
     assert names == {
-        "serve", "demo", "assemble", "play", "why", "why-not", "replay",
+        "serve", "health", "demo", "assemble", "play", "why", "why-not", "replay",
         "trace", "facts", "history", "policy", "prefix",
     }  # fmt: skip
 
