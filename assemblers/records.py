@@ -41,6 +41,8 @@ class SectionStatus(StrEnum):
     TRUNCATED = "TRUNCATED"
     SKIPPED_BUDGET = "SKIPPED_BUDGET"
     UNAVAILABLE = "UNAVAILABLE"
+    STALE = "STALE"
+    DENIED = "DENIED"
 
 
 class FactKind(StrEnum):

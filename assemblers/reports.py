@@ -36,7 +36,9 @@ def budget_report(
     revision, opened = required.revision, required.open
     has_tools = bool(opened.calls or opened.results or (revision is not None and revision.tools))
     shelves = {shelf.kind: shelf for shelf in offers.shelves}
-    degraded = {item.section: item.status for item in missing} if missing else _NONE_DEGRADED
+    degraded = (
+        {i.section: i.status for i in missing if i.status in _OF_SOURCES} if missing else _NONE_DEGRADED
+    )
     lines = []
     for section in plan.sections:
         kind, budget = section.kind, section.section.budget
@@ -44,6 +46,7 @@ def budget_report(
         shelf = shelves.get(kind)
         if shelf is not None:
             status, raw, included, dropped, note = _offered(shelf, offers)
+            status = _as_degraded(kind, status, degraded.get(kind)) if degraded else status
         else:
             status, raw, included, dropped, note = _other(kind, required, degraded)
         own = tokens.scaled(raw) if raw else 0
@@ -107,6 +110,8 @@ def warnings(degradations: Sequence[Degradation], orphans: Sequence[str]) -> tup
 
 
 _NONE_DEGRADED: dict[SectionKind, SectionStatus] = {}
+_OF_SOURCES = frozenset((SectionStatus.UNAVAILABLE, SectionStatus.STALE, SectionStatus.DENIED))
+"""What a section can be for its source's sake; the others follow from the budget."""
 
 _Line = tuple[SectionStatus, int, int, int, str]
 """Status, raw tokens, items included and dropped, note."""
@@ -132,6 +137,15 @@ def _status(shelf: Shelf) -> SectionStatus:
     if shelf.stopped is None and len(shelf.taken) < len(shelf.costs):
         return SectionStatus.TRUNCATED if shelf.taken else SectionStatus.SKIPPED_BUDGET
     return _OK if shelf.taken else _EMPTY
+
+
+def _as_degraded(kind: SectionKind, status: SectionStatus, source: SectionStatus | None) -> SectionStatus:
+    """A section that had something to offer, or nothing since its source gave nothing."""
+    if source is None:
+        return status
+    # The session's section has today's date, whatever became of the slots.
+    whole = source is SectionStatus.STALE or kind is SectionKind.SESSION or status is _EMPTY
+    return source if whole else status
 
 
 def _other(kind: SectionKind, required: Required, degraded: Mapping[SectionKind, SectionStatus]) -> _Line:

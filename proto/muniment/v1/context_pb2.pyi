@@ -60,6 +60,7 @@ class AssembleContextRequest(_message.Message):
     REQUEST_ID_FIELD_NUMBER: _builtins.int
     VALIDATE_ONLY_FIELD_NUMBER: _builtins.int
     LABELS_FIELD_NUMBER: _builtins.int
+    CONSISTENCY_FIELD_NUMBER: _builtins.int
     policy: _builtins.str
     """The policy, by name (`tenants/{t}/policies/{p}`, `policies/memory`) or pinned (`…/revisions/{sha256}`). Optional:
     the tenant's default, or else the built-in `policies/conversation`. An unknown one is FAILED_PRECONDITION, reason
@@ -111,6 +112,12 @@ class AssembleContextRequest(_message.Message):
     def labels(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
         """Labels kept with the trace, to find it by: at most 16, keys [a-z0-9_.-]{1,63}, values at most 128 characters."""
 
+    @_builtins.property
+    def consistency(self) -> _types_pb2.ConsistencyToken:
+        """See at least what the write or read with this token saw, whichever gateway it went through. Optional. It takes no part
+        in telling whether a turn is a repeat.
+        """
+
     def __init__(
         self,
         *,
@@ -126,10 +133,11 @@ class AssembleContextRequest(_message.Message):
         request_id: _builtins.str = ...,
         validate_only: _builtins.bool = ...,
         labels: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
+        consistency: _types_pb2.ConsistencyToken | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["budget", b"budget", "model", b"model", "session", b"session", "turn", b"turn"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["budget", b"budget", "consistency", b"consistency", "model", b"model", "session", b"session", "turn", b"turn"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["budget", b"budget", "caller_breakpoints", b"caller_breakpoints", "formats", b"formats", "labels", b"labels", "material", b"material", "model", b"model", "policy", b"policy", "request_id", b"request_id", "session", b"session", "time_zone", b"time_zone", "turn", b"turn", "validate_only", b"validate_only"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["budget", b"budget", "caller_breakpoints", b"caller_breakpoints", "consistency", b"consistency", "formats", b"formats", "labels", b"labels", "material", b"material", "model", b"model", "policy", b"policy", "request_id", b"request_id", "session", b"session", "time_zone", b"time_zone", "turn", b"turn", "validate_only", b"validate_only"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -187,6 +195,7 @@ class AssembleContextResponse(_message.Message):
     SLOTS_FIELD_NUMBER: _builtins.int
     DEGRADATIONS_FIELD_NUMBER: _builtins.int
     WARNINGS_FIELD_NUMBER: _builtins.int
+    READ_TOKEN_FIELD_NUMBER: _builtins.int
     policy_revision: _builtins.str
     """The policy revision that was used, by its resource name."""
     trace: _builtins.str
@@ -207,6 +216,10 @@ class AssembleContextResponse(_message.Message):
     def warnings(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Other things worth knowing, in words and without content."""
 
+    @_builtins.property
+    def read_token(self) -> _types_pb2.ConsistencyToken:
+        """What this prompt saw. Unset for the answer of a repeated turn, and where nobody could say what is current."""
+
     def __init__(
         self,
         *,
@@ -216,10 +229,11 @@ class AssembleContextResponse(_message.Message):
         slots: _types_pb2.Slots | None = ...,
         degradations: _abc.Iterable[_prompt_pb2.Degradation] | None = ...,
         warnings: _abc.Iterable[_builtins.str] | None = ...,
+        read_token: _types_pb2.ConsistencyToken | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["outcome", b"outcome", "prompt", b"prompt", "slots", b"slots"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["outcome", b"outcome", "prompt", b"prompt", "read_token", b"read_token", "slots", b"slots"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["degradations", b"degradations", "outcome", b"outcome", "policy_revision", b"policy_revision", "prompt", b"prompt", "slots", b"slots", "trace", b"trace", "warnings", b"warnings"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["degradations", b"degradations", "outcome", b"outcome", "policy_revision", b"policy_revision", "prompt", b"prompt", "read_token", b"read_token", "slots", b"slots", "trace", b"trace", "warnings", b"warnings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType_outcome: _TypeAlias = _typing.Literal["prompt"]  # noqa: Y015
     _WhichOneofArgType_outcome: _TypeAlias = _typing.Literal["outcome", b"outcome"]  # noqa: Y015

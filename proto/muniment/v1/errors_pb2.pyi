@@ -102,6 +102,11 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """FAILED_PRECONDITION. There is nothing to roll back to.
     Metadata: {"policy": "tenants/acme/policies/support"}
     """
+    ERROR_REASON_CONSISTENCY_UNKNOWN: _ErrorReason.ValueType  # 28
+    """FAILED_PRECONDITION. The storage has not seen the write that the consistency token stands for: it is another's, or a
+    backup was restored since. Ask without the token.
+    Metadata: {"field": "consistency.token"}
+    """
     ERROR_REASON_ETAG_MISMATCH: _ErrorReason.ValueType  # 18
     """ABORTED. The thing has changed since it was read: read it again and repeat with its present etag.
     Metadata: {"field": "etag", "etag": "W/\\"18\\""}
@@ -217,6 +222,11 @@ Metadata: {"call_ids": "c-9,c-10"}
 ERROR_REASON_NO_PREVIOUS_REVISION: ErrorReason.ValueType  # 17
 """FAILED_PRECONDITION. There is nothing to roll back to.
 Metadata: {"policy": "tenants/acme/policies/support"}
+"""
+ERROR_REASON_CONSISTENCY_UNKNOWN: ErrorReason.ValueType  # 28
+"""FAILED_PRECONDITION. The storage has not seen the write that the consistency token stands for: it is another's, or a
+backup was restored since. Ask without the token.
+Metadata: {"field": "consistency.token"}
 """
 ERROR_REASON_ETAG_MISMATCH: ErrorReason.ValueType  # 18
 """ABORTED. The thing has changed since it was read: read it again and repeat with its present etag.

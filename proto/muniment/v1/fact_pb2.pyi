@@ -241,18 +241,24 @@ class RecordFactsResponse(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     RESULTS_FIELD_NUMBER: _builtins.int
+    WRITE_TOKEN_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def results(self) -> _containers.RepeatedCompositeFieldContainer[Global___FactResult]:
         """One result for each fact, in the order of the request."""
+
+    @_builtins.property
+    def write_token(self) -> _types_pb2.ConsistencyToken:
+        """Give it to a read to see this write there, whichever gateway answers. Unset where nothing was written."""
 
     def __init__(
         self,
         *,
         results: _abc.Iterable[Global___FactResult] | None = ...,
+        write_token: _types_pb2.ConsistencyToken | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["write_token", b"write_token"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["results", b"results"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["results", b"results", "write_token", b"write_token"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -410,16 +416,22 @@ class GetFactRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     NAME_FIELD_NUMBER: _builtins.int
+    CONSISTENCY_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """The resource name, `tenants/{t}/users/{u}/facts/{n}`. Required."""
+    @_builtins.property
+    def consistency(self) -> _types_pb2.ConsistencyToken:
+        """See at least what the write or read with this token saw. Optional."""
+
     def __init__(
         self,
         *,
         name: _builtins.str = ...,
+        consistency: _types_pb2.ConsistencyToken | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["consistency", b"consistency"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["consistency", b"consistency", "name", b"name"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -463,6 +475,7 @@ class ListFactsRequest(_message.Message):
     INCLUDE_RETIRED_FIELD_NUMBER: _builtins.int
     PAGE_SIZE_FIELD_NUMBER: _builtins.int
     PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    CONSISTENCY_FIELD_NUMBER: _builtins.int
     key: _builtins.str
     """Only of this key. Optional."""
     source: _builtins.str
@@ -483,6 +496,10 @@ class ListFactsRequest(_message.Message):
     def subject(self) -> _types_pb2.Subject:
         """Only of this subject. Optional; set and empty means the user."""
 
+    @_builtins.property
+    def consistency(self) -> _types_pb2.ConsistencyToken:
+        """See at least what the write or read with this token saw. Optional."""
+
     def __init__(
         self,
         *,
@@ -494,10 +511,11 @@ class ListFactsRequest(_message.Message):
         include_retired: _builtins.bool = ...,
         page_size: _builtins.int = ...,
         page_token: _builtins.str = ...,
+        consistency: _types_pb2.ConsistencyToken | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["subject", b"subject", "user", b"user"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["consistency", b"consistency", "subject", b"subject", "user", b"user"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["include_retired", b"include_retired", "key", b"key", "page_size", b"page_size", "page_token", b"page_token", "source", b"source", "subject", b"subject", "user", b"user", "writer", b"writer"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["consistency", b"consistency", "include_retired", b"include_retired", "key", b"key", "page_size", b"page_size", "page_token", b"page_token", "source", b"source", "subject", b"subject", "user", b"user", "writer", b"writer"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -606,6 +624,7 @@ class InvalidateFactsResponse(_message.Message):
     INVALIDATED_FIELD_NUMBER: _builtins.int
     INVALIDATED_COUNT_FIELD_NUMBER: _builtins.int
     AFFECTED_TRACE_COUNT_FIELD_NUMBER: _builtins.int
+    WRITE_TOKEN_FIELD_NUMBER: _builtins.int
     invalidated_count: _builtins.int
     """How many they are."""
     affected_trace_count: _builtins.int
@@ -616,16 +635,21 @@ class InvalidateFactsResponse(_message.Message):
     def invalidated(self) -> _containers.RepeatedCompositeFieldContainer[Global___Fact]:
         """The facts, by key, subject and number; the first 1,000 of them."""
 
+    @_builtins.property
+    def write_token(self) -> _types_pb2.ConsistencyToken:
+        """Give it to a read to see this write there, whichever gateway answers. Unset where nothing was written."""
+
     def __init__(
         self,
         *,
         invalidated: _abc.Iterable[Global___Fact] | None = ...,
         invalidated_count: _builtins.int = ...,
         affected_trace_count: _builtins.int | None = ...,
+        write_token: _types_pb2.ConsistencyToken | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_affected_trace_count", b"_affected_trace_count", "affected_trace_count", b"affected_trace_count"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_affected_trace_count", b"_affected_trace_count", "affected_trace_count", b"affected_trace_count", "write_token", b"write_token"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_affected_trace_count", b"_affected_trace_count", "affected_trace_count", b"affected_trace_count", "invalidated", b"invalidated", "invalidated_count", b"invalidated_count"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_affected_trace_count", b"_affected_trace_count", "affected_trace_count", b"affected_trace_count", "invalidated", b"invalidated", "invalidated_count", b"invalidated_count", "write_token", b"write_token"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__affected_trace_count: _TypeAlias = _typing.Literal["affected_trace_count"]  # noqa: Y015
     _WhichOneofArgType__affected_trace_count: _TypeAlias = _typing.Literal["_affected_trace_count", b"_affected_trace_count"]  # noqa: Y015
@@ -670,18 +694,24 @@ class DeleteFactResponse(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     FACT_FIELD_NUMBER: _builtins.int
+    WRITE_TOKEN_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def fact(self) -> Global___Fact:
         """The fact, DELETED, without its value."""
+
+    @_builtins.property
+    def write_token(self) -> _types_pb2.ConsistencyToken:
+        """Give it to a read to see this write there, whichever gateway answers. Unset where nothing was written."""
 
     def __init__(
         self,
         *,
         fact: Global___Fact | None = ...,
+        write_token: _types_pb2.ConsistencyToken | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["fact", b"fact"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["fact", b"fact", "write_token", b"write_token"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["fact", b"fact"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["fact", b"fact", "write_token", b"write_token"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -111,6 +111,7 @@ class ImportHistoryResponse(_message.Message):
     SKIPPED_TURN_COUNT_FIELD_NUMBER: _builtins.int
     EXCERPT_COUNT_FIELD_NUMBER: _builtins.int
     DUPLICATE_COUNT_FIELD_NUMBER: _builtins.int
+    WRITE_TOKEN_FIELD_NUMBER: _builtins.int
     session_count: _builtins.int
     """Sessions in the request."""
     turn_count: _builtins.int
@@ -121,6 +122,10 @@ class ImportHistoryResponse(_message.Message):
     """New excerpts."""
     duplicate_count: _builtins.int
     """Excerpts that were there already."""
+    @_builtins.property
+    def write_token(self) -> _types_pb2.ConsistencyToken:
+        """Give it to a read to see this write there, whichever gateway answers. Unset where nothing was written."""
+
     def __init__(
         self,
         *,
@@ -129,10 +134,11 @@ class ImportHistoryResponse(_message.Message):
         skipped_turn_count: _builtins.int = ...,
         excerpt_count: _builtins.int = ...,
         duplicate_count: _builtins.int = ...,
+        write_token: _types_pb2.ConsistencyToken | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["write_token", b"write_token"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["duplicate_count", b"duplicate_count", "excerpt_count", b"excerpt_count", "session_count", b"session_count", "skipped_turn_count", b"skipped_turn_count", "turn_count", b"turn_count"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["duplicate_count", b"duplicate_count", "excerpt_count", b"excerpt_count", "session_count", b"session_count", "skipped_turn_count", b"skipped_turn_count", "turn_count", b"turn_count", "write_token", b"write_token"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -149,6 +155,7 @@ class SearchHistoryRequest(_message.Message):
     POLICY_FIELD_NUMBER: _builtins.int
     EXCLUDE_SESSION_ID_FIELD_NUMBER: _builtins.int
     MAX_RESULTS_FIELD_NUMBER: _builtins.int
+    CONSISTENCY_FIELD_NUMBER: _builtins.int
     query: _builtins.str
     """The question, plain words: it has no query syntax. Required, at most 8 KiB; 64 terms of it count."""
     policy: _builtins.str
@@ -163,6 +170,10 @@ class SearchHistoryRequest(_message.Message):
     def user(self) -> _types_pb2.UserRef:
         """The user. Required."""
 
+    @_builtins.property
+    def consistency(self) -> _types_pb2.ConsistencyToken:
+        """See at least what the write or read with this token saw. Optional."""
+
     def __init__(
         self,
         *,
@@ -171,10 +182,11 @@ class SearchHistoryRequest(_message.Message):
         policy: _builtins.str = ...,
         exclude_session_id: _builtins.str = ...,
         max_results: _builtins.int = ...,
+        consistency: _types_pb2.ConsistencyToken | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["user", b"user"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["consistency", b"consistency", "user", b"user"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["exclude_session_id", b"exclude_session_id", "max_results", b"max_results", "policy", b"policy", "query", b"query", "user", b"user"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["consistency", b"consistency", "exclude_session_id", b"exclude_session_id", "max_results", b"max_results", "policy", b"policy", "query", b"query", "user", b"user"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -26,9 +26,10 @@ from buf.validate import validate_pb2 as buf_dot_validate_dot_validate__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 from muniment.v1 import errors_pb2 as muniment_dot_v1_dot_errors__pb2
 from muniment.v1 import policy_pb2 as muniment_dot_v1_dot_policy__pb2
+from muniment.v1 import types_pb2 as muniment_dot_v1_dot_types__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n muniment/v1/policy_service.proto\x12\x0bmuniment.v1\x1a\x1b\x62uf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x18muniment/v1/errors.proto\x1a\x18muniment/v1/policy.proto\"\xa5\x01\n\nPolicyHead\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x17\n\x0f\x61\x63tive_revision\x18\x02 \x01(\t\x12\x19\n\x11previous_revision\x18\x03 \x01(\t\x12\x16\n\x0etenant_default\x18\x04 \x01(\x08\x12\x0c\n\x04\x65tag\x18\x05 \x01(\t\x12/\n\x0bupdate_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\x94\x01\n\x0ePolicyRevision\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06sha256\x18\x02 \x01(\t\x12#\n\x06policy\x18\x03 \x01(\x0b\x32\x13.muniment.v1.Policy\x12\x0e\n\x06\x61uthor\x18\x04 \x01(\t\x12/\n\x0b\x63reate_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\xed\x01\n\x1dRegisterPolicyRevisionRequest\x12\x37\n\ttenant_id\x18\x01 \x01(\tB$\xbaH!r\x1f\x32\x1d^[A-Za-z0-9._:@|+=/-]{1,128}$\x12-\n\x06policy\x18\x02 \x01(\x0b\x32\x13.muniment.v1.PolicyB\x06\xbaH\x03\xd8\x01\x03H\x00\x12\x1b\n\x04yaml\x18\x03 \x01(\x0c\x42\x0b\xbaH\x08z\x06\x10\x01\x18\x80\x80\x10H\x00\x12\x1f\n\nrequest_id\x18\x04 \x01(\tB\x0b\xbaH\x08r\x03\xb0\x01\x01\xd8\x01\x01\x12\x15\n\rvalidate_only\x18\x05 \x01(\x08\x42\x0f\n\x06source\x12\x05\xbaH\x02\x08\x01\"}\n\x1eRegisterPolicyRevisionResponse\x12-\n\x08revision\x18\x01 \x01(\x0b\x32\x1b.muniment.v1.PolicyRevision\x12,\n\x0b\x64iagnostics\x18\x02 \x03(\x0b\x32\x17.muniment.v1.Diagnostic\"\xad\x01\n\x15ValidatePolicyRequest\x12\x37\n\ttenant_id\x18\x01 \x01(\tB$\xbaH!r\x1f\x32\x1d^[A-Za-z0-9._:@|+=/-]{1,128}$\x12-\n\x06policy\x18\x02 \x01(\x0b\x32\x13.muniment.v1.PolicyB\x06\xbaH\x03\xd8\x01\x03H\x00\x12\x1b\n\x04yaml\x18\x03 \x01(\x0c\x42\x0b\xbaH\x08z\x06\x10\x01\x18\x80\x80\x10H\x00\x42\x0f\n\x06source\x12\x05\xbaH\x02\x08\x01\"c\n\x16ValidatePolicyResponse\x12\r\n\x05valid\x18\x01 \x01(\x08\x12\x0c\n\x04name\x18\x02 \x01(\t\x12,\n\x0b\x64iagnostics\x18\x03 \x03(\x0b\x32\x17.muniment.v1.Diagnostic\",\n\x10GetPolicyRequest\x12\x18\n\x04name\x18\x01 \x01(\tB\n\xbaH\x07r\x05\x10\x01(\x80\x08\"i\n\x11GetPolicyResponse\x12%\n\x04head\x18\x01 \x01(\x0b\x32\x17.muniment.v1.PolicyHead\x12-\n\x08revision\x18\x02 \x01(\x0b\x32\x1b.muniment.v1.PolicyRevision\"\x8b\x01\n\x13ListPoliciesRequest\x12\x37\n\ttenant_id\x18\x01 \x01(\tB$\xbaH!r\x1f\x32\x1d^[A-Za-z0-9._:@|+=/-]{1,128}$\x12\x1d\n\tpage_size\x18\x02 \x01(\x05\x42\n\xbaH\x07\x1a\x05\x18\xf4\x03(\x00\x12\x1c\n\npage_token\x18\x03 \x01(\tB\x08\xbaH\x05r\x03(\x80\x08\"Z\n\x14ListPoliciesResponse\x12)\n\x08policies\x18\x01 \x03(\x0b\x32\x17.muniment.v1.PolicyHead\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"u\n\x1aListPolicyRevisionsRequest\x12\x1a\n\x06policy\x18\x01 \x01(\tB\n\xbaH\x07r\x05\x10\x01(\x80\x08\x12\x1d\n\tpage_size\x18\x02 \x01(\x05\x42\n\xbaH\x07\x1a\x05\x18\xf4\x03(\x00\x12\x1c\n\npage_token\x18\x03 \x01(\tB\x08\xbaH\x05r\x03(\x80\x08\"f\n\x1bListPolicyRevisionsResponse\x12.\n\trevisions\x18\x01 \x03(\x0b\x32\x1b.muniment.v1.PolicyRevision\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\xa2\x01\n\x1d\x41\x63tivatePolicyRevisionRequest\x12\x18\n\x04name\x18\x01 \x01(\tB\n\xbaH\x07r\x05\x10\x01(\x80\x08\x12\x1b\n\x0etenant_default\x18\x02 \x01(\x08H\x00\x88\x01\x01\x12\x16\n\x04\x65tag\x18\x03 \x01(\tB\x08\xbaH\x05r\x03(\x80\x01\x12\x1f\n\nrequest_id\x18\x04 \x01(\tB\x0b\xbaH\x08r\x03\xb0\x01\x01\xd8\x01\x01\x42\x11\n\x0f_tenant_default\"G\n\x1e\x41\x63tivatePolicyRevisionResponse\x12%\n\x04head\x18\x01 \x01(\x0b\x32\x17.muniment.v1.PolicyHead\"j\n\x15RollbackPolicyRequest\x12\x18\n\x04name\x18\x01 \x01(\tB\n\xbaH\x07r\x05\x10\x01(\x80\x08\x12\x16\n\x04\x65tag\x18\x02 \x01(\tB\x08\xbaH\x05r\x03(\x80\x01\x12\x1f\n\nrequest_id\x18\x03 \x01(\tB\x0b\xbaH\x08r\x03\xb0\x01\x01\xd8\x01\x01\"?\n\x16RollbackPolicyResponse\x12%\n\x04head\x18\x01 \x01(\x0b\x32\x17.muniment.v1.PolicyHead2\xb6\x05\n\rPolicyService\x12q\n\x16RegisterPolicyRevision\x12*.muniment.v1.RegisterPolicyRevisionRequest\x1a+.muniment.v1.RegisterPolicyRevisionResponse\x12Y\n\x0eValidatePolicy\x12\".muniment.v1.ValidatePolicyRequest\x1a#.muniment.v1.ValidatePolicyResponse\x12J\n\tGetPolicy\x12\x1d.muniment.v1.GetPolicyRequest\x1a\x1e.muniment.v1.GetPolicyResponse\x12S\n\x0cListPolicies\x12 .muniment.v1.ListPoliciesRequest\x1a!.muniment.v1.ListPoliciesResponse\x12h\n\x13ListPolicyRevisions\x12\'.muniment.v1.ListPolicyRevisionsRequest\x1a(.muniment.v1.ListPolicyRevisionsResponse\x12q\n\x16\x41\x63tivatePolicyRevision\x12*.muniment.v1.ActivatePolicyRevisionRequest\x1a+.muniment.v1.ActivatePolicyRevisionResponse\x12Y\n\x0eRollbackPolicy\x12\".muniment.v1.RollbackPolicyRequest\x1a#.muniment.v1.RollbackPolicyResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n muniment/v1/policy_service.proto\x12\x0bmuniment.v1\x1a\x1b\x62uf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x18muniment/v1/errors.proto\x1a\x18muniment/v1/policy.proto\x1a\x17muniment/v1/types.proto\"\xa5\x01\n\nPolicyHead\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x17\n\x0f\x61\x63tive_revision\x18\x02 \x01(\t\x12\x19\n\x11previous_revision\x18\x03 \x01(\t\x12\x16\n\x0etenant_default\x18\x04 \x01(\x08\x12\x0c\n\x04\x65tag\x18\x05 \x01(\t\x12/\n\x0bupdate_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\x94\x01\n\x0ePolicyRevision\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06sha256\x18\x02 \x01(\t\x12#\n\x06policy\x18\x03 \x01(\x0b\x32\x13.muniment.v1.Policy\x12\x0e\n\x06\x61uthor\x18\x04 \x01(\t\x12/\n\x0b\x63reate_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\xed\x01\n\x1dRegisterPolicyRevisionRequest\x12\x37\n\ttenant_id\x18\x01 \x01(\tB$\xbaH!r\x1f\x32\x1d^[A-Za-z0-9._:@|+=/-]{1,128}$\x12-\n\x06policy\x18\x02 \x01(\x0b\x32\x13.muniment.v1.PolicyB\x06\xbaH\x03\xd8\x01\x03H\x00\x12\x1b\n\x04yaml\x18\x03 \x01(\x0c\x42\x0b\xbaH\x08z\x06\x10\x01\x18\x80\x80\x10H\x00\x12\x1f\n\nrequest_id\x18\x04 \x01(\tB\x0b\xbaH\x08r\x03\xb0\x01\x01\xd8\x01\x01\x12\x15\n\rvalidate_only\x18\x05 \x01(\x08\x42\x0f\n\x06source\x12\x05\xbaH\x02\x08\x01\"\xb1\x01\n\x1eRegisterPolicyRevisionResponse\x12-\n\x08revision\x18\x01 \x01(\x0b\x32\x1b.muniment.v1.PolicyRevision\x12,\n\x0b\x64iagnostics\x18\x02 \x03(\x0b\x32\x17.muniment.v1.Diagnostic\x12\x32\n\x0bwrite_token\x18\x03 \x01(\x0b\x32\x1d.muniment.v1.ConsistencyToken\"\xad\x01\n\x15ValidatePolicyRequest\x12\x37\n\ttenant_id\x18\x01 \x01(\tB$\xbaH!r\x1f\x32\x1d^[A-Za-z0-9._:@|+=/-]{1,128}$\x12-\n\x06policy\x18\x02 \x01(\x0b\x32\x13.muniment.v1.PolicyB\x06\xbaH\x03\xd8\x01\x03H\x00\x12\x1b\n\x04yaml\x18\x03 \x01(\x0c\x42\x0b\xbaH\x08z\x06\x10\x01\x18\x80\x80\x10H\x00\x42\x0f\n\x06source\x12\x05\xbaH\x02\x08\x01\"c\n\x16ValidatePolicyResponse\x12\r\n\x05valid\x18\x01 \x01(\x08\x12\x0c\n\x04name\x18\x02 \x01(\t\x12,\n\x0b\x64iagnostics\x18\x03 \x03(\x0b\x32\x17.muniment.v1.Diagnostic\",\n\x10GetPolicyRequest\x12\x18\n\x04name\x18\x01 \x01(\tB\n\xbaH\x07r\x05\x10\x01(\x80\x08\"i\n\x11GetPolicyResponse\x12%\n\x04head\x18\x01 \x01(\x0b\x32\x17.muniment.v1.PolicyHead\x12-\n\x08revision\x18\x02 \x01(\x0b\x32\x1b.muniment.v1.PolicyRevision\"\x8b\x01\n\x13ListPoliciesRequest\x12\x37\n\ttenant_id\x18\x01 \x01(\tB$\xbaH!r\x1f\x32\x1d^[A-Za-z0-9._:@|+=/-]{1,128}$\x12\x1d\n\tpage_size\x18\x02 \x01(\x05\x42\n\xbaH\x07\x1a\x05\x18\xf4\x03(\x00\x12\x1c\n\npage_token\x18\x03 \x01(\tB\x08\xbaH\x05r\x03(\x80\x08\"Z\n\x14ListPoliciesResponse\x12)\n\x08policies\x18\x01 \x03(\x0b\x32\x17.muniment.v1.PolicyHead\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"u\n\x1aListPolicyRevisionsRequest\x12\x1a\n\x06policy\x18\x01 \x01(\tB\n\xbaH\x07r\x05\x10\x01(\x80\x08\x12\x1d\n\tpage_size\x18\x02 \x01(\x05\x42\n\xbaH\x07\x1a\x05\x18\xf4\x03(\x00\x12\x1c\n\npage_token\x18\x03 \x01(\tB\x08\xbaH\x05r\x03(\x80\x08\"f\n\x1bListPolicyRevisionsResponse\x12.\n\trevisions\x18\x01 \x03(\x0b\x32\x1b.muniment.v1.PolicyRevision\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\xa2\x01\n\x1d\x41\x63tivatePolicyRevisionRequest\x12\x18\n\x04name\x18\x01 \x01(\tB\n\xbaH\x07r\x05\x10\x01(\x80\x08\x12\x1b\n\x0etenant_default\x18\x02 \x01(\x08H\x00\x88\x01\x01\x12\x16\n\x04\x65tag\x18\x03 \x01(\tB\x08\xbaH\x05r\x03(\x80\x01\x12\x1f\n\nrequest_id\x18\x04 \x01(\tB\x0b\xbaH\x08r\x03\xb0\x01\x01\xd8\x01\x01\x42\x11\n\x0f_tenant_default\"{\n\x1e\x41\x63tivatePolicyRevisionResponse\x12%\n\x04head\x18\x01 \x01(\x0b\x32\x17.muniment.v1.PolicyHead\x12\x32\n\x0bwrite_token\x18\x02 \x01(\x0b\x32\x1d.muniment.v1.ConsistencyToken\"j\n\x15RollbackPolicyRequest\x12\x18\n\x04name\x18\x01 \x01(\tB\n\xbaH\x07r\x05\x10\x01(\x80\x08\x12\x16\n\x04\x65tag\x18\x02 \x01(\tB\x08\xbaH\x05r\x03(\x80\x01\x12\x1f\n\nrequest_id\x18\x03 \x01(\tB\x0b\xbaH\x08r\x03\xb0\x01\x01\xd8\x01\x01\"s\n\x16RollbackPolicyResponse\x12%\n\x04head\x18\x01 \x01(\x0b\x32\x17.muniment.v1.PolicyHead\x12\x32\n\x0bwrite_token\x18\x02 \x01(\x0b\x32\x1d.muniment.v1.ConsistencyToken2\xb6\x05\n\rPolicyService\x12q\n\x16RegisterPolicyRevision\x12*.muniment.v1.RegisterPolicyRevisionRequest\x1a+.muniment.v1.RegisterPolicyRevisionResponse\x12Y\n\x0eValidatePolicy\x12\".muniment.v1.ValidatePolicyRequest\x1a#.muniment.v1.ValidatePolicyResponse\x12J\n\tGetPolicy\x12\x1d.muniment.v1.GetPolicyRequest\x1a\x1e.muniment.v1.GetPolicyResponse\x12S\n\x0cListPolicies\x12 .muniment.v1.ListPoliciesRequest\x1a!.muniment.v1.ListPoliciesResponse\x12h\n\x13ListPolicyRevisions\x12\'.muniment.v1.ListPolicyRevisionsRequest\x1a(.muniment.v1.ListPolicyRevisionsResponse\x12q\n\x16\x41\x63tivatePolicyRevision\x12*.muniment.v1.ActivatePolicyRevisionRequest\x1a+.muniment.v1.ActivatePolicyRevisionResponse\x12Y\n\x0eRollbackPolicy\x12\".muniment.v1.RollbackPolicyRequest\x1a#.muniment.v1.RollbackPolicyResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -79,38 +80,38 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_ROLLBACKPOLICYREQUEST'].fields_by_name['etag']._serialized_options = b'\272H\005r\003(\200\001'
   _globals['_ROLLBACKPOLICYREQUEST'].fields_by_name['request_id']._loaded_options = None
   _globals['_ROLLBACKPOLICYREQUEST'].fields_by_name['request_id']._serialized_options = b'\272H\010r\003\260\001\001\330\001\001'
-  _globals['_POLICYHEAD']._serialized_start=164
-  _globals['_POLICYHEAD']._serialized_end=329
-  _globals['_POLICYREVISION']._serialized_start=332
-  _globals['_POLICYREVISION']._serialized_end=480
-  _globals['_REGISTERPOLICYREVISIONREQUEST']._serialized_start=483
-  _globals['_REGISTERPOLICYREVISIONREQUEST']._serialized_end=720
-  _globals['_REGISTERPOLICYREVISIONRESPONSE']._serialized_start=722
-  _globals['_REGISTERPOLICYREVISIONRESPONSE']._serialized_end=847
-  _globals['_VALIDATEPOLICYREQUEST']._serialized_start=850
-  _globals['_VALIDATEPOLICYREQUEST']._serialized_end=1023
-  _globals['_VALIDATEPOLICYRESPONSE']._serialized_start=1025
-  _globals['_VALIDATEPOLICYRESPONSE']._serialized_end=1124
-  _globals['_GETPOLICYREQUEST']._serialized_start=1126
-  _globals['_GETPOLICYREQUEST']._serialized_end=1170
-  _globals['_GETPOLICYRESPONSE']._serialized_start=1172
-  _globals['_GETPOLICYRESPONSE']._serialized_end=1277
-  _globals['_LISTPOLICIESREQUEST']._serialized_start=1280
-  _globals['_LISTPOLICIESREQUEST']._serialized_end=1419
-  _globals['_LISTPOLICIESRESPONSE']._serialized_start=1421
-  _globals['_LISTPOLICIESRESPONSE']._serialized_end=1511
-  _globals['_LISTPOLICYREVISIONSREQUEST']._serialized_start=1513
-  _globals['_LISTPOLICYREVISIONSREQUEST']._serialized_end=1630
-  _globals['_LISTPOLICYREVISIONSRESPONSE']._serialized_start=1632
-  _globals['_LISTPOLICYREVISIONSRESPONSE']._serialized_end=1734
-  _globals['_ACTIVATEPOLICYREVISIONREQUEST']._serialized_start=1737
-  _globals['_ACTIVATEPOLICYREVISIONREQUEST']._serialized_end=1899
-  _globals['_ACTIVATEPOLICYREVISIONRESPONSE']._serialized_start=1901
-  _globals['_ACTIVATEPOLICYREVISIONRESPONSE']._serialized_end=1972
-  _globals['_ROLLBACKPOLICYREQUEST']._serialized_start=1974
-  _globals['_ROLLBACKPOLICYREQUEST']._serialized_end=2080
-  _globals['_ROLLBACKPOLICYRESPONSE']._serialized_start=2082
-  _globals['_ROLLBACKPOLICYRESPONSE']._serialized_end=2145
-  _globals['_POLICYSERVICE']._serialized_start=2148
-  _globals['_POLICYSERVICE']._serialized_end=2842
+  _globals['_POLICYHEAD']._serialized_start=189
+  _globals['_POLICYHEAD']._serialized_end=354
+  _globals['_POLICYREVISION']._serialized_start=357
+  _globals['_POLICYREVISION']._serialized_end=505
+  _globals['_REGISTERPOLICYREVISIONREQUEST']._serialized_start=508
+  _globals['_REGISTERPOLICYREVISIONREQUEST']._serialized_end=745
+  _globals['_REGISTERPOLICYREVISIONRESPONSE']._serialized_start=748
+  _globals['_REGISTERPOLICYREVISIONRESPONSE']._serialized_end=925
+  _globals['_VALIDATEPOLICYREQUEST']._serialized_start=928
+  _globals['_VALIDATEPOLICYREQUEST']._serialized_end=1101
+  _globals['_VALIDATEPOLICYRESPONSE']._serialized_start=1103
+  _globals['_VALIDATEPOLICYRESPONSE']._serialized_end=1202
+  _globals['_GETPOLICYREQUEST']._serialized_start=1204
+  _globals['_GETPOLICYREQUEST']._serialized_end=1248
+  _globals['_GETPOLICYRESPONSE']._serialized_start=1250
+  _globals['_GETPOLICYRESPONSE']._serialized_end=1355
+  _globals['_LISTPOLICIESREQUEST']._serialized_start=1358
+  _globals['_LISTPOLICIESREQUEST']._serialized_end=1497
+  _globals['_LISTPOLICIESRESPONSE']._serialized_start=1499
+  _globals['_LISTPOLICIESRESPONSE']._serialized_end=1589
+  _globals['_LISTPOLICYREVISIONSREQUEST']._serialized_start=1591
+  _globals['_LISTPOLICYREVISIONSREQUEST']._serialized_end=1708
+  _globals['_LISTPOLICYREVISIONSRESPONSE']._serialized_start=1710
+  _globals['_LISTPOLICYREVISIONSRESPONSE']._serialized_end=1812
+  _globals['_ACTIVATEPOLICYREVISIONREQUEST']._serialized_start=1815
+  _globals['_ACTIVATEPOLICYREVISIONREQUEST']._serialized_end=1977
+  _globals['_ACTIVATEPOLICYREVISIONRESPONSE']._serialized_start=1979
+  _globals['_ACTIVATEPOLICYREVISIONRESPONSE']._serialized_end=2102
+  _globals['_ROLLBACKPOLICYREQUEST']._serialized_start=2104
+  _globals['_ROLLBACKPOLICYREQUEST']._serialized_end=2210
+  _globals['_ROLLBACKPOLICYRESPONSE']._serialized_start=2212
+  _globals['_ROLLBACKPOLICYRESPONSE']._serialized_end=2327
+  _globals['_POLICYSERVICE']._serialized_start=2330
+  _globals['_POLICYSERVICE']._serialized_end=3024
 # @@protoc_insertion_point(module_scope)

@@ -10,6 +10,7 @@ from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
 from muniment.v1 import errors_pb2 as _errors_pb2
 from muniment.v1 import policy_pb2 as _policy_pb2
+from muniment.v1 import types_pb2 as _types_pb2
 import builtins as _builtins
 import sys
 import typing as _typing
@@ -157,6 +158,7 @@ class RegisterPolicyRevisionResponse(_message.Message):
 
     REVISION_FIELD_NUMBER: _builtins.int
     DIAGNOSTICS_FIELD_NUMBER: _builtins.int
+    WRITE_TOKEN_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def revision(self) -> Global___PolicyRevision:
         """The revision. Without `create_time` where it was only validated."""
@@ -165,15 +167,20 @@ class RegisterPolicyRevisionResponse(_message.Message):
     def diagnostics(self) -> _containers.RepeatedCompositeFieldContainer[_errors_pb2.Diagnostic]:
         """Warnings."""
 
+    @_builtins.property
+    def write_token(self) -> _types_pb2.ConsistencyToken:
+        """Give it to a read to see this write there, whichever gateway answers. Unset where nothing was written."""
+
     def __init__(
         self,
         *,
         revision: Global___PolicyRevision | None = ...,
         diagnostics: _abc.Iterable[_errors_pb2.Diagnostic] | None = ...,
+        write_token: _types_pb2.ConsistencyToken | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["revision", b"revision"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["revision", b"revision", "write_token", b"write_token"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["diagnostics", b"diagnostics", "revision", b"revision"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["diagnostics", b"diagnostics", "revision", b"revision", "write_token", b"write_token"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -460,18 +467,24 @@ class ActivatePolicyRevisionResponse(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     HEAD_FIELD_NUMBER: _builtins.int
+    WRITE_TOKEN_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def head(self) -> Global___PolicyHead:
         """Its head."""
+
+    @_builtins.property
+    def write_token(self) -> _types_pb2.ConsistencyToken:
+        """Give it to a read to see this write there, whichever gateway answers. Unset where nothing was written."""
 
     def __init__(
         self,
         *,
         head: Global___PolicyHead | None = ...,
+        write_token: _types_pb2.ConsistencyToken | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["head", b"head"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["head", b"head", "write_token", b"write_token"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["head", b"head"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["head", b"head", "write_token", b"write_token"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -514,18 +527,24 @@ class RollbackPolicyResponse(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     HEAD_FIELD_NUMBER: _builtins.int
+    WRITE_TOKEN_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def head(self) -> Global___PolicyHead:
         """Its head."""
+
+    @_builtins.property
+    def write_token(self) -> _types_pb2.ConsistencyToken:
+        """Give it to a read to see this write there, whichever gateway answers. Unset where nothing was written."""
 
     def __init__(
         self,
         *,
         head: Global___PolicyHead | None = ...,
+        write_token: _types_pb2.ConsistencyToken | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["head", b"head"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["head", b"head", "write_token", b"write_token"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["head", b"head"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["head", b"head", "write_token", b"write_token"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -27,7 +27,7 @@ from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__
 from muniment.v1 import types_pb2 as muniment_dot_v1_dot_types__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18muniment/v1/prefix.proto\x12\x0bmuniment.v1\x1a\x1b\x62uf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17muniment/v1/types.proto\"\xc6\x01\n\x0ePrefixRevision\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x11\n\tprefix_id\x18\x02 \x01(\t\x12\x0e\n\x06sha256\x18\x03 \x01(\t\x12\x0c\n\x04text\x18\x04 \x01(\t\x12*\n\x05tools\x18\x05 \x03(\x0b\x32\x1b.muniment.v1.ToolDefinition\x12\x18\n\x10\x61llowed_patterns\x18\x06 \x03(\t\x12/\n\x0b\x63reate_time\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\xc7\x02\n\x1dRegisterPrefixRevisionRequest\x12\x37\n\ttenant_id\x18\x01 \x01(\tB$\xbaH!r\x1f\x32\x1d^[A-Za-z0-9._:@|+=/-]{1,128}$\x12\x37\n\tprefix_id\x18\x02 \x01(\tB$\xbaH!r\x1f\x32\x1d^[A-Za-z0-9._:@|+=/-]{1,128}$\x12\x17\n\x04text\x18\x03 \x01(\tB\t\xbaH\x06r\x04(\x80\x80\x10\x12\x35\n\x05tools\x18\x04 \x03(\x0b\x32\x1b.muniment.v1.ToolDefinitionB\t\xbaH\x06\x92\x01\x03\x10\x80\x01\x12,\n\x10\x61llowed_patterns\x18\x05 \x03(\tB\x12\xbaH\x0f\x92\x01\x0c\x10\x10\x18\x01\"\x06r\x04\x10\x01\x18@\x12\x1f\n\nrequest_id\x18\x06 \x01(\tB\x0b\xbaH\x08r\x03\xb0\x01\x01\xd8\x01\x01\x12\x15\n\rvalidate_only\x18\x07 \x01(\x08\"O\n\x1eRegisterPrefixRevisionResponse\x12-\n\x08revision\x18\x01 \x01(\x0b\x32\x1b.muniment.v1.PrefixRevision\"4\n\x18GetPrefixRevisionRequest\x12\x18\n\x04name\x18\x01 \x01(\tB\n\xbaH\x07r\x05\x10\x01(\x80\x08\"J\n\x19GetPrefixRevisionResponse\x12-\n\x08revision\x18\x01 \x01(\x0b\x32\x1b.muniment.v1.PrefixRevision\"u\n\x1aListPrefixRevisionsRequest\x12\x1a\n\x06prefix\x18\x01 \x01(\tB\n\xbaH\x07r\x05\x10\x01(\x80\x08\x12\x1d\n\tpage_size\x18\x02 \x01(\x05\x42\n\xbaH\x07\x1a\x05\x18\xf4\x03(\x00\x12\x1c\n\npage_token\x18\x03 \x01(\tB\x08\xbaH\x05r\x03(\x80\x08\"f\n\x1bListPrefixRevisionsResponse\x12.\n\trevisions\x18\x01 \x03(\x0b\x32\x1b.muniment.v1.PrefixRevision\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t2\xd0\x02\n\rPrefixService\x12q\n\x16RegisterPrefixRevision\x12*.muniment.v1.RegisterPrefixRevisionRequest\x1a+.muniment.v1.RegisterPrefixRevisionResponse\x12\x62\n\x11GetPrefixRevision\x12%.muniment.v1.GetPrefixRevisionRequest\x1a&.muniment.v1.GetPrefixRevisionResponse\x12h\n\x13ListPrefixRevisions\x12\'.muniment.v1.ListPrefixRevisionsRequest\x1a(.muniment.v1.ListPrefixRevisionsResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18muniment/v1/prefix.proto\x12\x0bmuniment.v1\x1a\x1b\x62uf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17muniment/v1/types.proto\"\xc6\x01\n\x0ePrefixRevision\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x11\n\tprefix_id\x18\x02 \x01(\t\x12\x0e\n\x06sha256\x18\x03 \x01(\t\x12\x0c\n\x04text\x18\x04 \x01(\t\x12*\n\x05tools\x18\x05 \x03(\x0b\x32\x1b.muniment.v1.ToolDefinition\x12\x18\n\x10\x61llowed_patterns\x18\x06 \x03(\t\x12/\n\x0b\x63reate_time\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\xc7\x02\n\x1dRegisterPrefixRevisionRequest\x12\x37\n\ttenant_id\x18\x01 \x01(\tB$\xbaH!r\x1f\x32\x1d^[A-Za-z0-9._:@|+=/-]{1,128}$\x12\x37\n\tprefix_id\x18\x02 \x01(\tB$\xbaH!r\x1f\x32\x1d^[A-Za-z0-9._:@|+=/-]{1,128}$\x12\x17\n\x04text\x18\x03 \x01(\tB\t\xbaH\x06r\x04(\x80\x80\x10\x12\x35\n\x05tools\x18\x04 \x03(\x0b\x32\x1b.muniment.v1.ToolDefinitionB\t\xbaH\x06\x92\x01\x03\x10\x80\x01\x12,\n\x10\x61llowed_patterns\x18\x05 \x03(\tB\x12\xbaH\x0f\x92\x01\x0c\x10\x10\x18\x01\"\x06r\x04\x10\x01\x18@\x12\x1f\n\nrequest_id\x18\x06 \x01(\tB\x0b\xbaH\x08r\x03\xb0\x01\x01\xd8\x01\x01\x12\x15\n\rvalidate_only\x18\x07 \x01(\x08\"\x83\x01\n\x1eRegisterPrefixRevisionResponse\x12-\n\x08revision\x18\x01 \x01(\x0b\x32\x1b.muniment.v1.PrefixRevision\x12\x32\n\x0bwrite_token\x18\x02 \x01(\x0b\x32\x1d.muniment.v1.ConsistencyToken\"4\n\x18GetPrefixRevisionRequest\x12\x18\n\x04name\x18\x01 \x01(\tB\n\xbaH\x07r\x05\x10\x01(\x80\x08\"J\n\x19GetPrefixRevisionResponse\x12-\n\x08revision\x18\x01 \x01(\x0b\x32\x1b.muniment.v1.PrefixRevision\"u\n\x1aListPrefixRevisionsRequest\x12\x1a\n\x06prefix\x18\x01 \x01(\tB\n\xbaH\x07r\x05\x10\x01(\x80\x08\x12\x1d\n\tpage_size\x18\x02 \x01(\x05\x42\n\xbaH\x07\x1a\x05\x18\xf4\x03(\x00\x12\x1c\n\npage_token\x18\x03 \x01(\tB\x08\xbaH\x05r\x03(\x80\x08\"f\n\x1bListPrefixRevisionsResponse\x12.\n\trevisions\x18\x01 \x03(\x0b\x32\x1b.muniment.v1.PrefixRevision\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t2\xd0\x02\n\rPrefixService\x12q\n\x16RegisterPrefixRevision\x12*.muniment.v1.RegisterPrefixRevisionRequest\x1a+.muniment.v1.RegisterPrefixRevisionResponse\x12\x62\n\x11GetPrefixRevision\x12%.muniment.v1.GetPrefixRevisionRequest\x1a&.muniment.v1.GetPrefixRevisionResponse\x12h\n\x13ListPrefixRevisions\x12\'.muniment.v1.ListPrefixRevisionsRequest\x1a(.muniment.v1.ListPrefixRevisionsResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -58,16 +58,16 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_PREFIXREVISION']._serialized_end=327
   _globals['_REGISTERPREFIXREVISIONREQUEST']._serialized_start=330
   _globals['_REGISTERPREFIXREVISIONREQUEST']._serialized_end=657
-  _globals['_REGISTERPREFIXREVISIONRESPONSE']._serialized_start=659
-  _globals['_REGISTERPREFIXREVISIONRESPONSE']._serialized_end=738
-  _globals['_GETPREFIXREVISIONREQUEST']._serialized_start=740
-  _globals['_GETPREFIXREVISIONREQUEST']._serialized_end=792
-  _globals['_GETPREFIXREVISIONRESPONSE']._serialized_start=794
-  _globals['_GETPREFIXREVISIONRESPONSE']._serialized_end=868
-  _globals['_LISTPREFIXREVISIONSREQUEST']._serialized_start=870
-  _globals['_LISTPREFIXREVISIONSREQUEST']._serialized_end=987
-  _globals['_LISTPREFIXREVISIONSRESPONSE']._serialized_start=989
-  _globals['_LISTPREFIXREVISIONSRESPONSE']._serialized_end=1091
-  _globals['_PREFIXSERVICE']._serialized_start=1094
-  _globals['_PREFIXSERVICE']._serialized_end=1430
+  _globals['_REGISTERPREFIXREVISIONRESPONSE']._serialized_start=660
+  _globals['_REGISTERPREFIXREVISIONRESPONSE']._serialized_end=791
+  _globals['_GETPREFIXREVISIONREQUEST']._serialized_start=793
+  _globals['_GETPREFIXREVISIONREQUEST']._serialized_end=845
+  _globals['_GETPREFIXREVISIONRESPONSE']._serialized_start=847
+  _globals['_GETPREFIXREVISIONRESPONSE']._serialized_end=921
+  _globals['_LISTPREFIXREVISIONSREQUEST']._serialized_start=923
+  _globals['_LISTPREFIXREVISIONSREQUEST']._serialized_end=1040
+  _globals['_LISTPREFIXREVISIONSRESPONSE']._serialized_start=1042
+  _globals['_LISTPREFIXREVISIONSRESPONSE']._serialized_end=1144
+  _globals['_PREFIXSERVICE']._serialized_start=1147
+  _globals['_PREFIXSERVICE']._serialized_end=1483
 # @@protoc_insertion_point(module_scope)

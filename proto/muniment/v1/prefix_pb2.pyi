@@ -131,18 +131,24 @@ class RegisterPrefixRevisionResponse(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     REVISION_FIELD_NUMBER: _builtins.int
+    WRITE_TOKEN_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def revision(self) -> Global___PrefixRevision:
         """The revision. Without `create_time` where it was only validated."""
+
+    @_builtins.property
+    def write_token(self) -> _types_pb2.ConsistencyToken:
+        """Give it to a read to see this write there, whichever gateway answers. Unset where nothing was written."""
 
     def __init__(
         self,
         *,
         revision: Global___PrefixRevision | None = ...,
+        write_token: _types_pb2.ConsistencyToken | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["revision", b"revision"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["revision", b"revision", "write_token", b"write_token"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["revision", b"revision"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["revision", b"revision", "write_token", b"write_token"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

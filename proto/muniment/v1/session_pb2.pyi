@@ -74,6 +74,7 @@ class RecordTurnsResponse(_message.Message):
     RECORDED_TURNS_FIELD_NUMBER: _builtins.int
     DUPLICATE_TURNS_FIELD_NUMBER: _builtins.int
     SLOTS_FIELD_NUMBER: _builtins.int
+    WARNINGS_FIELD_NUMBER: _builtins.int
     recorded_turns: _builtins.int
     """How many turns were new."""
     duplicate_turns: _builtins.int
@@ -82,16 +83,23 @@ class RecordTurnsResponse(_message.Message):
     def slots(self) -> _types_pb2.Slots:
         """The session's slots now."""
 
+    @_builtins.property
+    def warnings(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """What could not be done beside storing the turns, in words and without content: `slots_not_saved: …` where the cache
+        of sessions did not answer.
+        """
+
     def __init__(
         self,
         *,
         recorded_turns: _builtins.int = ...,
         duplicate_turns: _builtins.int = ...,
         slots: _types_pb2.Slots | None = ...,
+        warnings: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["slots", b"slots"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["duplicate_turns", b"duplicate_turns", "recorded_turns", b"recorded_turns", "slots", b"slots"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["duplicate_turns", b"duplicate_turns", "recorded_turns", b"recorded_turns", "slots", b"slots", "warnings", b"warnings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -318,6 +326,7 @@ class EndSessionResponse(_message.Message):
     ENDED_TURNS_FIELD_NUMBER: _builtins.int
     ARCHIVED_FIELD_NUMBER: _builtins.int
     EXCERPTS_FIELD_NUMBER: _builtins.int
+    WRITE_TOKEN_FIELD_NUMBER: _builtins.int
     ended_turns: _builtins.int
     """How many turns were kept until now and are so no more."""
     archived: _builtins.bool
@@ -326,16 +335,21 @@ class EndSessionResponse(_message.Message):
     def excerpts(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The new excerpts, by their resource names, in order."""
 
+    @_builtins.property
+    def write_token(self) -> _types_pb2.ConsistencyToken:
+        """Give it to a read to see this write there, whichever gateway answers. Unset where nothing was written."""
+
     def __init__(
         self,
         *,
         ended_turns: _builtins.int = ...,
         archived: _builtins.bool = ...,
         excerpts: _abc.Iterable[_builtins.str] | None = ...,
+        write_token: _types_pb2.ConsistencyToken | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["write_token", b"write_token"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["archived", b"archived", "ended_turns", b"ended_turns", "excerpts", b"excerpts"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["archived", b"archived", "ended_turns", b"ended_turns", "excerpts", b"excerpts", "write_token", b"write_token"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -26,7 +26,7 @@ from buf.validate import validate_pb2 as buf_dot_validate_dot_validate__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17muniment/v1/types.proto\x12\x0bmuniment.v1\x1a\x1b\x62uf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"y\n\x07UserRef\x12\x37\n\ttenant_id\x18\x01 \x01(\tB$\xbaH!r\x1f\x32\x1d^[A-Za-z0-9._:@|+=/-]{1,128}$\x12\x35\n\x07user_id\x18\x02 \x01(\tB$\xbaH!r\x1f\x32\x1d^[A-Za-z0-9._:@|+=/-]{1,128}$\"\xb6\x01\n\nSessionRef\x12\x37\n\ttenant_id\x18\x01 \x01(\tB$\xbaH!r\x1f\x32\x1d^[A-Za-z0-9._:@|+=/-]{1,128}$\x12\x35\n\x07user_id\x18\x02 \x01(\tB$\xbaH!r\x1f\x32\x1d^[A-Za-z0-9._:@|+=/-]{1,128}$\x12\x38\n\nsession_id\x18\x03 \x01(\tB$\xbaH!r\x1f\x32\x1d^[A-Za-z0-9._:@|+=/-]{0,128}$\"\xb0\x02\n\x07Subject\x12/\n\x07\x61\x63\x63ount\x18\x01 \x01(\x0b\x32\x1c.muniment.v1.Subject.AccountH\x00\x12-\n\x06\x65ntity\x18\x02 \x01(\x0b\x32\x1b.muniment.v1.Subject.EntityH\x00\x1a;\n\x07\x41\x63\x63ount\x12\x30\n\x02id\x18\x01 \x01(\tB$\xbaH!r\x1f\x32\x1d^[A-Za-z0-9._:@|+=/-]{1,128}$\x1a}\n\x06\x45ntity\x12\x41\n\x04type\x18\x01 \x01(\tB3\xbaH0r.2\x1d^[A-Za-z0-9._:@|+=/-]{1,128}$Z\x04userZ\x07\x61\x63\x63ount\x12\x30\n\x02id\x18\x02 \x01(\tB$\xbaH!r\x1f\x32\x1d^[A-Za-z0-9._:@|+=/-]{1,128}$B\t\n\x07subject\"\x9d\x01\n\x08ToolCall\x12\x35\n\x07\x63\x61ll_id\x18\x01 \x01(\tB$\xbaH!r\x1f\x32\x1d^[A-Za-z0-9._:@|+=/-]{1,128}$\x12\x37\n\ttool_name\x18\x02 \x01(\tB$\xbaH!r\x1f\x32\x1d^[A-Za-z0-9._:@|+=/-]{1,128}$\x12!\n\x0e\x61rguments_json\x18\x03 \x01(\tB\t\xbaH\x06r\x04(\x80\x80\x04\"\xb0\x01\n\nToolResult\x12\x35\n\x07\x63\x61ll_id\x18\x01 \x01(\tB$\xbaH!r\x1f\x32\x1d^[A-Za-z0-9._:@|+=/-]{1,128}$\x12\x37\n\ttool_name\x18\x02 \x01(\tB$\xbaH!r\x1f\x32\x1d^[A-Za-z0-9._:@|+=/-]{1,128}$\x12\x10\n\x08is_error\x18\x03 \x01(\x08\x12 \n\x0bresult_json\x18\x04 \x01(\tB\x0b\xbaH\x08r\x06\x10\x01(\x80\x80\x04\"\x92\x01\n\x07\x43ontent\x12\x19\n\x04text\x18\x01 \x01(\tB\t\xbaH\x06r\x04(\x80\x80\x04H\x00\x12*\n\ttool_call\x18\x02 \x01(\x0b\x32\x15.muniment.v1.ToolCallH\x00\x12.\n\x0btool_result\x18\x03 \x01(\x0b\x32\x17.muniment.v1.ToolResultH\x00\x42\x10\n\x07\x63ontent\x12\x05\xbaH\x02\x08\x01\"\xe9\x01\n\x04Turn\x12\x35\n\x07turn_id\x18\x01 \x01(\tB$\xbaH!r\x1f\x32\x1d^[A-Za-z0-9._:@|+=/-]{1,128}$\x12+\n\x04role\x18\x02 \x01(\x0e\x32\x11.muniment.v1.RoleB\n\xbaH\x07\x82\x01\x04\x10\x01 \x00\x12\x32\n\x08\x63ontents\x18\x03 \x03(\x0b\x32\x14.muniment.v1.ContentB\n\xbaH\x07\x92\x01\x04\x08\x01\x10@\x12.\n\noccur_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x19\n\x07speaker\x18\x05 \x01(\tB\x08\xbaH\x05r\x03\x18\x80\x01\"\xfb\x01\n\x0cModelProfile\x12\x36\n\x08provider\x18\x01 \x01(\tB$\xbaH!r\x1f\x32\x1d^[A-Za-z0-9._:@|+=/-]{1,128}$\x12\x33\n\x05model\x18\x02 \x01(\tB$\xbaH!r\x1f\x32\x1d^[A-Za-z0-9._:@|+=/-]{1,128}$\x12\x37\n\ttokenizer\x18\x03 \x01(\tB$\xbaH!r\x1f\x32\x1d^[A-Za-z0-9._:@|+=/-]{0,128}$\x12+\n\x15\x63ontext_window_tokens\x18\x04 \x01(\x05\x42\x07\xbaH\x04\x1a\x02(\x00H\x00\x88\x01\x01\x42\x18\n\x16_context_window_tokens\"\x8c\x01\n\x06\x42udget\x12&\n\x10max_input_tokens\x18\x01 \x01(\x05\x42\x07\xbaH\x04\x1a\x02(\x00H\x00\x88\x01\x01\x12+\n\x15reserve_output_tokens\x18\x02 \x01(\x05\x42\x07\xbaH\x04\x1a\x02(\x00H\x01\x88\x01\x01\x42\x13\n\x11_max_input_tokensB\x18\n\x16_reserve_output_tokens\"\xff\x01\n\tSourceRef\x12\x0e\n\x04turn\x18\x01 \x01(\tH\x00\x12\x0e\n\x04\x66\x61\x63t\x18\x02 \x01(\tH\x00\x12\x11\n\x07\x65xcerpt\x18\x03 \x01(\tH\x00\x12\x1a\n\x10\x61rchived_session\x18\x04 \x01(\tH\x00\x12\x0e\n\x04slot\x18\x05 \x01(\tH\x00\x12\x19\n\x0fprefix_revision\x18\x06 \x01(\tH\x00\x12\x15\n\x0bpolicy_text\x18\x07 \x01(\tH\x00\x12\x12\n\x08material\x18\x08 \x01(\tH\x00\x12\x35\n\x0cobserve_time\x18\t \x01(\x0b\x32\x1a.google.protobuf.TimestampH\x01\x88\x01\x01\x42\x05\n\x03refB\x0f\n\r_observe_time\"_\n\x04Span\x12\x0e\n\x06offset\x18\x01 \x01(\x05\x12\x0e\n\x06length\x18\x02 \x01(\x05\x12\x0f\n\x07item_id\x18\x03 \x01(\t\x12&\n\x06source\x18\x04 \x01(\x0b\x32\x16.muniment.v1.SourceRef\"j\n\x0eToolDefinition\x12\x32\n\x04name\x18\x01 \x01(\tB$\xbaH!r\x1f\x32\x1d^[A-Za-z0-9._:@|+=/-]{1,128}$\x12$\n\x0f\x64\x65\x66inition_json\x18\x02 \x01(\x0c\x42\x0b\xbaH\x08z\x06\x10\x02\x18\x80\x80\x04\"\xdc\x01\n\x05\x46ocus\x12\x32\n\x04type\x18\x01 \x01(\tB$\xbaH!r\x1f\x32\x1d^[A-Za-z0-9._:@|+=/-]{1,128}$\x12\x30\n\x02id\x18\x02 \x01(\tB$\xbaH!r\x1f\x32\x1d^[A-Za-z0-9._:@|+=/-]{1,128}$\x12\x17\n\x05label\x18\x03 \x01(\tB\x08\xbaH\x05r\x03\x18\xc8\x01\x12\x33\n\tcertainty\x18\x04 \x01(\x0e\x32\x16.muniment.v1.CertaintyB\x08\xbaH\x05\x82\x01\x02\x10\x01\x12\x0e\n\x06set_by\x18\x05 \x01(\t\x12\x0f\n\x07turn_id\x18\x06 \x01(\t\"\xac\x01\n\x06\x46ilter\x12\x31\n\x03key\x18\x01 \x01(\tB$\xbaH!r\x1f\x32\x1d^[A-Za-z0-9._:@|+=/-]{1,128}$\x12\x19\n\x05value\x18\x02 \x01(\tB\n\xbaH\x07r\x05\x10\x01\x18\xc8\x01\x12\x33\n\tcertainty\x18\x03 \x01(\x0e\x32\x16.muniment.v1.CertaintyB\x08\xbaH\x05\x82\x01\x02\x10\x01\x12\x0e\n\x06set_by\x18\x04 \x01(\t\x12\x0f\n\x07turn_id\x18\x05 \x01(\t\"/\n\x0eRecentQuestion\x12\x0f\n\x07turn_id\x18\x01 \x01(\t\x12\x0c\n\x04text\x18\x02 \x01(\t\"\xbc\x01\n\x05Slots\x12!\n\x05\x66ocus\x18\x01 \x01(\x0b\x32\x12.muniment.v1.Focus\x12.\n\x07\x66ilters\x18\x02 \x03(\x0b\x32\x13.muniment.v1.FilterB\x08\xbaH\x05\x92\x01\x02\x10 \x12\x1f\n\ranswer_format\x18\x03 \x01(\tB\x08\xbaH\x05r\x03\x18\x80\x01\x12?\n\x10recent_questions\x18\x04 \x03(\x0b\x32\x1b.muniment.v1.RecentQuestionB\x08\xbaH\x05\x92\x01\x02\x10\x03*s\n\x04Role\x12\x14\n\x10ROLE_UNSPECIFIED\x10\x00\x12\x0f\n\x0bROLE_SYSTEM\x10\x01\x12\x12\n\x0eROLE_DEVELOPER\x10\x02\x12\r\n\tROLE_USER\x10\x03\x12\x12\n\x0eROLE_ASSISTANT\x10\x04\x12\r\n\tROLE_TOOL\x10\x05*\xc6\x01\n\x0bSectionKind\x12\x1c\n\x18SECTION_KIND_UNSPECIFIED\x10\x00\x12\x17\n\x13SECTION_KIND_PREFIX\x10\x01\x12\x16\n\x12SECTION_KIND_FACTS\x10\x02\x12\x18\n\x14SECTION_KIND_HISTORY\x10\x03\x12\x19\n\x15SECTION_KIND_MATERIAL\x10\x04\x12\x18\n\x14SECTION_KIND_SESSION\x10\x05\x12\x19\n\x15SECTION_KIND_QUESTION\x10\x06*\xc1\x01\n\rSectionStatus\x12\x1e\n\x1aSECTION_STATUS_UNSPECIFIED\x10\x00\x12\x15\n\x11SECTION_STATUS_OK\x10\x01\x12\x18\n\x14SECTION_STATUS_EMPTY\x10\x02\x12\x1c\n\x18SECTION_STATUS_TRUNCATED\x10\x03\x12!\n\x1dSECTION_STATUS_SKIPPED_BUDGET\x10\x04\x12\x1e\n\x1aSECTION_STATUS_UNAVAILABLE\x10\x05*\x8a\x01\n\x0cPromptFormat\x12\x1d\n\x19PROMPT_FORMAT_UNSPECIFIED\x10\x00\x12\x16\n\x12PROMPT_FORMAT_TEXT\x10\x01\x12\x1d\n\x19PROMPT_FORMAT_OPENAI_CHAT\x10\x02\x12$\n PROMPT_FORMAT_ANTHROPIC_MESSAGES\x10\x03*n\n\tExactness\x12\x19\n\x15\x45XACTNESS_UNSPECIFIED\x10\x00\x12\x13\n\x0f\x45XACTNESS_EXACT\x10\x01\x12\x19\n\x15\x45XACTNESS_UPPER_BOUND\x10\x02\x12\x16\n\x12\x45XACTNESS_ESTIMATE\x10\x03*X\n\tCertainty\x12\x19\n\x15\x43\x45RTAINTY_UNSPECIFIED\x10\x00\x12\x17\n\x13\x43\x45RTAINTY_TENTATIVE\x10\x01\x12\x17\n\x13\x43\x45RTAINTY_CONFIRMED\x10\x02*\x89\x01\n\x08\x46\x61\x63tKind\x12\x19\n\x15\x46\x41\x43T_KIND_UNSPECIFIED\x10\x00\x12\x18\n\x14\x46\x41\x43T_KIND_PREFERENCE\x10\x01\x12\x15\n\x11\x46\x41\x43T_KIND_CONTEXT\x10\x02\x12\x18\n\x14\x46\x41\x43T_KIND_CORRECTION\x10\x03\x12\x17\n\x13\x46\x41\x43T_KIND_ATTRIBUTE\x10\x04*\x8b\x01\n\nFactOrigin\x12\x1b\n\x17\x46\x41\x43T_ORIGIN_UNSPECIFIED\x10\x00\x12\x16\n\x12\x46\x41\x43T_ORIGIN_STATED\x10\x01\x12\x14\n\x10\x46\x41\x43T_ORIGIN_TOOL\x10\x02\x12\x18\n\x14\x46\x41\x43T_ORIGIN_IMPORTED\x10\x03\x12\x18\n\x14\x46\x41\x43T_ORIGIN_OPERATOR\x10\x04*\xb2\x01\n\tValueType\x12\x1a\n\x16VALUE_TYPE_UNSPECIFIED\x10\x00\x12\x13\n\x0fVALUE_TYPE_TEXT\x10\x01\x12\x16\n\x12VALUE_TYPE_INTEGER\x10\x02\x12\x15\n\x11VALUE_TYPE_NUMBER\x10\x03\x12\x13\n\x0fVALUE_TYPE_FLAG\x10\x04\x12\x16\n\x12VALUE_TYPE_INSTANT\x10\x05\x12\x18\n\x14VALUE_TYPE_STATEMENT\x10\x06\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17muniment/v1/types.proto\x12\x0bmuniment.v1\x1a\x1b\x62uf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"y\n\x07UserRef\x12\x37\n\ttenant_id\x18\x01 \x01(\tB$\xbaH!r\x1f\x32\x1d^[A-Za-z0-9._:@|+=/-]{1,128}$\x12\x35\n\x07user_id\x18\x02 \x01(\tB$\xbaH!r\x1f\x32\x1d^[A-Za-z0-9._:@|+=/-]{1,128}$\"\xb6\x01\n\nSessionRef\x12\x37\n\ttenant_id\x18\x01 \x01(\tB$\xbaH!r\x1f\x32\x1d^[A-Za-z0-9._:@|+=/-]{1,128}$\x12\x35\n\x07user_id\x18\x02 \x01(\tB$\xbaH!r\x1f\x32\x1d^[A-Za-z0-9._:@|+=/-]{1,128}$\x12\x38\n\nsession_id\x18\x03 \x01(\tB$\xbaH!r\x1f\x32\x1d^[A-Za-z0-9._:@|+=/-]{0,128}$\"-\n\x10\x43onsistencyToken\x12\x19\n\x05token\x18\x01 \x01(\tB\n\xbaH\x07r\x05\x10\x01\x18\x80\x02\"\xb0\x02\n\x07Subject\x12/\n\x07\x61\x63\x63ount\x18\x01 \x01(\x0b\x32\x1c.muniment.v1.Subject.AccountH\x00\x12-\n\x06\x65ntity\x18\x02 \x01(\x0b\x32\x1b.muniment.v1.Subject.EntityH\x00\x1a;\n\x07\x41\x63\x63ount\x12\x30\n\x02id\x18\x01 \x01(\tB$\xbaH!r\x1f\x32\x1d^[A-Za-z0-9._:@|+=/-]{1,128}$\x1a}\n\x06\x45ntity\x12\x41\n\x04type\x18\x01 \x01(\tB3\xbaH0r.2\x1d^[A-Za-z0-9._:@|+=/-]{1,128}$Z\x04userZ\x07\x61\x63\x63ount\x12\x30\n\x02id\x18\x02 \x01(\tB$\xbaH!r\x1f\x32\x1d^[A-Za-z0-9._:@|+=/-]{1,128}$B\t\n\x07subject\"\x9d\x01\n\x08ToolCall\x12\x35\n\x07\x63\x61ll_id\x18\x01 \x01(\tB$\xbaH!r\x1f\x32\x1d^[A-Za-z0-9._:@|+=/-]{1,128}$\x12\x37\n\ttool_name\x18\x02 \x01(\tB$\xbaH!r\x1f\x32\x1d^[A-Za-z0-9._:@|+=/-]{1,128}$\x12!\n\x0e\x61rguments_json\x18\x03 \x01(\tB\t\xbaH\x06r\x04(\x80\x80\x04\"\xb0\x01\n\nToolResult\x12\x35\n\x07\x63\x61ll_id\x18\x01 \x01(\tB$\xbaH!r\x1f\x32\x1d^[A-Za-z0-9._:@|+=/-]{1,128}$\x12\x37\n\ttool_name\x18\x02 \x01(\tB$\xbaH!r\x1f\x32\x1d^[A-Za-z0-9._:@|+=/-]{1,128}$\x12\x10\n\x08is_error\x18\x03 \x01(\x08\x12 \n\x0bresult_json\x18\x04 \x01(\tB\x0b\xbaH\x08r\x06\x10\x01(\x80\x80\x04\"\x92\x01\n\x07\x43ontent\x12\x19\n\x04text\x18\x01 \x01(\tB\t\xbaH\x06r\x04(\x80\x80\x04H\x00\x12*\n\ttool_call\x18\x02 \x01(\x0b\x32\x15.muniment.v1.ToolCallH\x00\x12.\n\x0btool_result\x18\x03 \x01(\x0b\x32\x17.muniment.v1.ToolResultH\x00\x42\x10\n\x07\x63ontent\x12\x05\xbaH\x02\x08\x01\"\xe9\x01\n\x04Turn\x12\x35\n\x07turn_id\x18\x01 \x01(\tB$\xbaH!r\x1f\x32\x1d^[A-Za-z0-9._:@|+=/-]{1,128}$\x12+\n\x04role\x18\x02 \x01(\x0e\x32\x11.muniment.v1.RoleB\n\xbaH\x07\x82\x01\x04\x10\x01 \x00\x12\x32\n\x08\x63ontents\x18\x03 \x03(\x0b\x32\x14.muniment.v1.ContentB\n\xbaH\x07\x92\x01\x04\x08\x01\x10@\x12.\n\noccur_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x19\n\x07speaker\x18\x05 \x01(\tB\x08\xbaH\x05r\x03\x18\x80\x01\"\xfb\x01\n\x0cModelProfile\x12\x36\n\x08provider\x18\x01 \x01(\tB$\xbaH!r\x1f\x32\x1d^[A-Za-z0-9._:@|+=/-]{1,128}$\x12\x33\n\x05model\x18\x02 \x01(\tB$\xbaH!r\x1f\x32\x1d^[A-Za-z0-9._:@|+=/-]{1,128}$\x12\x37\n\ttokenizer\x18\x03 \x01(\tB$\xbaH!r\x1f\x32\x1d^[A-Za-z0-9._:@|+=/-]{0,128}$\x12+\n\x15\x63ontext_window_tokens\x18\x04 \x01(\x05\x42\x07\xbaH\x04\x1a\x02(\x00H\x00\x88\x01\x01\x42\x18\n\x16_context_window_tokens\"\x8c\x01\n\x06\x42udget\x12&\n\x10max_input_tokens\x18\x01 \x01(\x05\x42\x07\xbaH\x04\x1a\x02(\x00H\x00\x88\x01\x01\x12+\n\x15reserve_output_tokens\x18\x02 \x01(\x05\x42\x07\xbaH\x04\x1a\x02(\x00H\x01\x88\x01\x01\x42\x13\n\x11_max_input_tokensB\x18\n\x16_reserve_output_tokens\"\xff\x01\n\tSourceRef\x12\x0e\n\x04turn\x18\x01 \x01(\tH\x00\x12\x0e\n\x04\x66\x61\x63t\x18\x02 \x01(\tH\x00\x12\x11\n\x07\x65xcerpt\x18\x03 \x01(\tH\x00\x12\x1a\n\x10\x61rchived_session\x18\x04 \x01(\tH\x00\x12\x0e\n\x04slot\x18\x05 \x01(\tH\x00\x12\x19\n\x0fprefix_revision\x18\x06 \x01(\tH\x00\x12\x15\n\x0bpolicy_text\x18\x07 \x01(\tH\x00\x12\x12\n\x08material\x18\x08 \x01(\tH\x00\x12\x35\n\x0cobserve_time\x18\t \x01(\x0b\x32\x1a.google.protobuf.TimestampH\x01\x88\x01\x01\x42\x05\n\x03refB\x0f\n\r_observe_time\"_\n\x04Span\x12\x0e\n\x06offset\x18\x01 \x01(\x05\x12\x0e\n\x06length\x18\x02 \x01(\x05\x12\x0f\n\x07item_id\x18\x03 \x01(\t\x12&\n\x06source\x18\x04 \x01(\x0b\x32\x16.muniment.v1.SourceRef\"j\n\x0eToolDefinition\x12\x32\n\x04name\x18\x01 \x01(\tB$\xbaH!r\x1f\x32\x1d^[A-Za-z0-9._:@|+=/-]{1,128}$\x12$\n\x0f\x64\x65\x66inition_json\x18\x02 \x01(\x0c\x42\x0b\xbaH\x08z\x06\x10\x02\x18\x80\x80\x04\"\xdc\x01\n\x05\x46ocus\x12\x32\n\x04type\x18\x01 \x01(\tB$\xbaH!r\x1f\x32\x1d^[A-Za-z0-9._:@|+=/-]{1,128}$\x12\x30\n\x02id\x18\x02 \x01(\tB$\xbaH!r\x1f\x32\x1d^[A-Za-z0-9._:@|+=/-]{1,128}$\x12\x17\n\x05label\x18\x03 \x01(\tB\x08\xbaH\x05r\x03\x18\xc8\x01\x12\x33\n\tcertainty\x18\x04 \x01(\x0e\x32\x16.muniment.v1.CertaintyB\x08\xbaH\x05\x82\x01\x02\x10\x01\x12\x0e\n\x06set_by\x18\x05 \x01(\t\x12\x0f\n\x07turn_id\x18\x06 \x01(\t\"\xac\x01\n\x06\x46ilter\x12\x31\n\x03key\x18\x01 \x01(\tB$\xbaH!r\x1f\x32\x1d^[A-Za-z0-9._:@|+=/-]{1,128}$\x12\x19\n\x05value\x18\x02 \x01(\tB\n\xbaH\x07r\x05\x10\x01\x18\xc8\x01\x12\x33\n\tcertainty\x18\x03 \x01(\x0e\x32\x16.muniment.v1.CertaintyB\x08\xbaH\x05\x82\x01\x02\x10\x01\x12\x0e\n\x06set_by\x18\x04 \x01(\t\x12\x0f\n\x07turn_id\x18\x05 \x01(\t\"/\n\x0eRecentQuestion\x12\x0f\n\x07turn_id\x18\x01 \x01(\t\x12\x0c\n\x04text\x18\x02 \x01(\t\"\xbc\x01\n\x05Slots\x12!\n\x05\x66ocus\x18\x01 \x01(\x0b\x32\x12.muniment.v1.Focus\x12.\n\x07\x66ilters\x18\x02 \x03(\x0b\x32\x13.muniment.v1.FilterB\x08\xbaH\x05\x92\x01\x02\x10 \x12\x1f\n\ranswer_format\x18\x03 \x01(\tB\x08\xbaH\x05r\x03\x18\x80\x01\x12?\n\x10recent_questions\x18\x04 \x03(\x0b\x32\x1b.muniment.v1.RecentQuestionB\x08\xbaH\x05\x92\x01\x02\x10\x03*s\n\x04Role\x12\x14\n\x10ROLE_UNSPECIFIED\x10\x00\x12\x0f\n\x0bROLE_SYSTEM\x10\x01\x12\x12\n\x0eROLE_DEVELOPER\x10\x02\x12\r\n\tROLE_USER\x10\x03\x12\x12\n\x0eROLE_ASSISTANT\x10\x04\x12\r\n\tROLE_TOOL\x10\x05*\xc6\x01\n\x0bSectionKind\x12\x1c\n\x18SECTION_KIND_UNSPECIFIED\x10\x00\x12\x17\n\x13SECTION_KIND_PREFIX\x10\x01\x12\x16\n\x12SECTION_KIND_FACTS\x10\x02\x12\x18\n\x14SECTION_KIND_HISTORY\x10\x03\x12\x19\n\x15SECTION_KIND_MATERIAL\x10\x04\x12\x18\n\x14SECTION_KIND_SESSION\x10\x05\x12\x19\n\x15SECTION_KIND_QUESTION\x10\x06*\xf6\x01\n\rSectionStatus\x12\x1e\n\x1aSECTION_STATUS_UNSPECIFIED\x10\x00\x12\x15\n\x11SECTION_STATUS_OK\x10\x01\x12\x18\n\x14SECTION_STATUS_EMPTY\x10\x02\x12\x1c\n\x18SECTION_STATUS_TRUNCATED\x10\x03\x12!\n\x1dSECTION_STATUS_SKIPPED_BUDGET\x10\x04\x12\x1e\n\x1aSECTION_STATUS_UNAVAILABLE\x10\x05\x12\x18\n\x14SECTION_STATUS_STALE\x10\x06\x12\x19\n\x15SECTION_STATUS_DENIED\x10\x07*\x8a\x01\n\x0cPromptFormat\x12\x1d\n\x19PROMPT_FORMAT_UNSPECIFIED\x10\x00\x12\x16\n\x12PROMPT_FORMAT_TEXT\x10\x01\x12\x1d\n\x19PROMPT_FORMAT_OPENAI_CHAT\x10\x02\x12$\n PROMPT_FORMAT_ANTHROPIC_MESSAGES\x10\x03*n\n\tExactness\x12\x19\n\x15\x45XACTNESS_UNSPECIFIED\x10\x00\x12\x13\n\x0f\x45XACTNESS_EXACT\x10\x01\x12\x19\n\x15\x45XACTNESS_UPPER_BOUND\x10\x02\x12\x16\n\x12\x45XACTNESS_ESTIMATE\x10\x03*X\n\tCertainty\x12\x19\n\x15\x43\x45RTAINTY_UNSPECIFIED\x10\x00\x12\x17\n\x13\x43\x45RTAINTY_TENTATIVE\x10\x01\x12\x17\n\x13\x43\x45RTAINTY_CONFIRMED\x10\x02*\x89\x01\n\x08\x46\x61\x63tKind\x12\x19\n\x15\x46\x41\x43T_KIND_UNSPECIFIED\x10\x00\x12\x18\n\x14\x46\x41\x43T_KIND_PREFERENCE\x10\x01\x12\x15\n\x11\x46\x41\x43T_KIND_CONTEXT\x10\x02\x12\x18\n\x14\x46\x41\x43T_KIND_CORRECTION\x10\x03\x12\x17\n\x13\x46\x41\x43T_KIND_ATTRIBUTE\x10\x04*\x8b\x01\n\nFactOrigin\x12\x1b\n\x17\x46\x41\x43T_ORIGIN_UNSPECIFIED\x10\x00\x12\x16\n\x12\x46\x41\x43T_ORIGIN_STATED\x10\x01\x12\x14\n\x10\x46\x41\x43T_ORIGIN_TOOL\x10\x02\x12\x18\n\x14\x46\x41\x43T_ORIGIN_IMPORTED\x10\x03\x12\x18\n\x14\x46\x41\x43T_ORIGIN_OPERATOR\x10\x04*\xb2\x01\n\tValueType\x12\x1a\n\x16VALUE_TYPE_UNSPECIFIED\x10\x00\x12\x13\n\x0fVALUE_TYPE_TEXT\x10\x01\x12\x16\n\x12VALUE_TYPE_INTEGER\x10\x02\x12\x15\n\x11VALUE_TYPE_NUMBER\x10\x03\x12\x13\n\x0fVALUE_TYPE_FLAG\x10\x04\x12\x16\n\x12VALUE_TYPE_INSTANT\x10\x05\x12\x18\n\x14VALUE_TYPE_STATEMENT\x10\x06\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -43,6 +43,8 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_SESSIONREF'].fields_by_name['user_id']._serialized_options = b'\272H!r\0372\035^[A-Za-z0-9._:@|+=/-]{1,128}$'
   _globals['_SESSIONREF'].fields_by_name['session_id']._loaded_options = None
   _globals['_SESSIONREF'].fields_by_name['session_id']._serialized_options = b'\272H!r\0372\035^[A-Za-z0-9._:@|+=/-]{0,128}$'
+  _globals['_CONSISTENCYTOKEN'].fields_by_name['token']._loaded_options = None
+  _globals['_CONSISTENCYTOKEN'].fields_by_name['token']._serialized_options = b'\272H\007r\005\020\001\030\200\002'
   _globals['_SUBJECT_ACCOUNT'].fields_by_name['id']._loaded_options = None
   _globals['_SUBJECT_ACCOUNT'].fields_by_name['id']._serialized_options = b'\272H!r\0372\035^[A-Za-z0-9._:@|+=/-]{1,128}$'
   _globals['_SUBJECT_ENTITY'].fields_by_name['type']._loaded_options = None
@@ -109,58 +111,60 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_SLOTS'].fields_by_name['answer_format']._serialized_options = b'\272H\005r\003\030\200\001'
   _globals['_SLOTS'].fields_by_name['recent_questions']._loaded_options = None
   _globals['_SLOTS'].fields_by_name['recent_questions']._serialized_options = b'\272H\005\222\001\002\020\003'
-  _globals['_ROLE']._serialized_start=2939
-  _globals['_ROLE']._serialized_end=3054
-  _globals['_SECTIONKIND']._serialized_start=3057
-  _globals['_SECTIONKIND']._serialized_end=3255
-  _globals['_SECTIONSTATUS']._serialized_start=3258
-  _globals['_SECTIONSTATUS']._serialized_end=3451
-  _globals['_PROMPTFORMAT']._serialized_start=3454
-  _globals['_PROMPTFORMAT']._serialized_end=3592
-  _globals['_EXACTNESS']._serialized_start=3594
-  _globals['_EXACTNESS']._serialized_end=3704
-  _globals['_CERTAINTY']._serialized_start=3706
-  _globals['_CERTAINTY']._serialized_end=3794
-  _globals['_FACTKIND']._serialized_start=3797
-  _globals['_FACTKIND']._serialized_end=3934
-  _globals['_FACTORIGIN']._serialized_start=3937
-  _globals['_FACTORIGIN']._serialized_end=4076
-  _globals['_VALUETYPE']._serialized_start=4079
-  _globals['_VALUETYPE']._serialized_end=4257
+  _globals['_ROLE']._serialized_start=2986
+  _globals['_ROLE']._serialized_end=3101
+  _globals['_SECTIONKIND']._serialized_start=3104
+  _globals['_SECTIONKIND']._serialized_end=3302
+  _globals['_SECTIONSTATUS']._serialized_start=3305
+  _globals['_SECTIONSTATUS']._serialized_end=3551
+  _globals['_PROMPTFORMAT']._serialized_start=3554
+  _globals['_PROMPTFORMAT']._serialized_end=3692
+  _globals['_EXACTNESS']._serialized_start=3694
+  _globals['_EXACTNESS']._serialized_end=3804
+  _globals['_CERTAINTY']._serialized_start=3806
+  _globals['_CERTAINTY']._serialized_end=3894
+  _globals['_FACTKIND']._serialized_start=3897
+  _globals['_FACTKIND']._serialized_end=4034
+  _globals['_FACTORIGIN']._serialized_start=4037
+  _globals['_FACTORIGIN']._serialized_end=4176
+  _globals['_VALUETYPE']._serialized_start=4179
+  _globals['_VALUETYPE']._serialized_end=4357
   _globals['_USERREF']._serialized_start=102
   _globals['_USERREF']._serialized_end=223
   _globals['_SESSIONREF']._serialized_start=226
   _globals['_SESSIONREF']._serialized_end=408
-  _globals['_SUBJECT']._serialized_start=411
-  _globals['_SUBJECT']._serialized_end=715
-  _globals['_SUBJECT_ACCOUNT']._serialized_start=518
-  _globals['_SUBJECT_ACCOUNT']._serialized_end=577
-  _globals['_SUBJECT_ENTITY']._serialized_start=579
-  _globals['_SUBJECT_ENTITY']._serialized_end=704
-  _globals['_TOOLCALL']._serialized_start=718
-  _globals['_TOOLCALL']._serialized_end=875
-  _globals['_TOOLRESULT']._serialized_start=878
-  _globals['_TOOLRESULT']._serialized_end=1054
-  _globals['_CONTENT']._serialized_start=1057
-  _globals['_CONTENT']._serialized_end=1203
-  _globals['_TURN']._serialized_start=1206
-  _globals['_TURN']._serialized_end=1439
-  _globals['_MODELPROFILE']._serialized_start=1442
-  _globals['_MODELPROFILE']._serialized_end=1693
-  _globals['_BUDGET']._serialized_start=1696
-  _globals['_BUDGET']._serialized_end=1836
-  _globals['_SOURCEREF']._serialized_start=1839
-  _globals['_SOURCEREF']._serialized_end=2094
-  _globals['_SPAN']._serialized_start=2096
-  _globals['_SPAN']._serialized_end=2191
-  _globals['_TOOLDEFINITION']._serialized_start=2193
-  _globals['_TOOLDEFINITION']._serialized_end=2299
-  _globals['_FOCUS']._serialized_start=2302
-  _globals['_FOCUS']._serialized_end=2522
-  _globals['_FILTER']._serialized_start=2525
-  _globals['_FILTER']._serialized_end=2697
-  _globals['_RECENTQUESTION']._serialized_start=2699
-  _globals['_RECENTQUESTION']._serialized_end=2746
-  _globals['_SLOTS']._serialized_start=2749
-  _globals['_SLOTS']._serialized_end=2937
+  _globals['_CONSISTENCYTOKEN']._serialized_start=410
+  _globals['_CONSISTENCYTOKEN']._serialized_end=455
+  _globals['_SUBJECT']._serialized_start=458
+  _globals['_SUBJECT']._serialized_end=762
+  _globals['_SUBJECT_ACCOUNT']._serialized_start=565
+  _globals['_SUBJECT_ACCOUNT']._serialized_end=624
+  _globals['_SUBJECT_ENTITY']._serialized_start=626
+  _globals['_SUBJECT_ENTITY']._serialized_end=751
+  _globals['_TOOLCALL']._serialized_start=765
+  _globals['_TOOLCALL']._serialized_end=922
+  _globals['_TOOLRESULT']._serialized_start=925
+  _globals['_TOOLRESULT']._serialized_end=1101
+  _globals['_CONTENT']._serialized_start=1104
+  _globals['_CONTENT']._serialized_end=1250
+  _globals['_TURN']._serialized_start=1253
+  _globals['_TURN']._serialized_end=1486
+  _globals['_MODELPROFILE']._serialized_start=1489
+  _globals['_MODELPROFILE']._serialized_end=1740
+  _globals['_BUDGET']._serialized_start=1743
+  _globals['_BUDGET']._serialized_end=1883
+  _globals['_SOURCEREF']._serialized_start=1886
+  _globals['_SOURCEREF']._serialized_end=2141
+  _globals['_SPAN']._serialized_start=2143
+  _globals['_SPAN']._serialized_end=2238
+  _globals['_TOOLDEFINITION']._serialized_start=2240
+  _globals['_TOOLDEFINITION']._serialized_end=2346
+  _globals['_FOCUS']._serialized_start=2349
+  _globals['_FOCUS']._serialized_end=2569
+  _globals['_FILTER']._serialized_start=2572
+  _globals['_FILTER']._serialized_end=2744
+  _globals['_RECENTQUESTION']._serialized_start=2746
+  _globals['_RECENTQUESTION']._serialized_end=2793
+  _globals['_SLOTS']._serialized_start=2796
+  _globals['_SLOTS']._serialized_end=2984
 # @@protoc_insertion_point(module_scope)

@@ -125,6 +125,10 @@ class _SectionStatusEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Section
     """The whole section was left out for want of tokens."""
     SECTION_STATUS_UNAVAILABLE: _SectionStatus.ValueType  # 5
     """Its source was late or did not answer."""
+    SECTION_STATUS_STALE: _SectionStatus.ValueType  # 6
+    """It is there as it was a short while ago, at most a minute: its source does not answer. It may have changed since."""
+    SECTION_STATUS_DENIED: _SectionStatus.ValueType  # 7
+    """It was left out because nobody could say whether the user's data may still be used."""
 
 class SectionStatus(_SectionStatus, metaclass=_SectionStatusEnumTypeWrapper):
     """How a section came out."""
@@ -141,6 +145,10 @@ SECTION_STATUS_SKIPPED_BUDGET: SectionStatus.ValueType  # 4
 """The whole section was left out for want of tokens."""
 SECTION_STATUS_UNAVAILABLE: SectionStatus.ValueType  # 5
 """Its source was late or did not answer."""
+SECTION_STATUS_STALE: SectionStatus.ValueType  # 6
+"""It is there as it was a short while ago, at most a minute: its source does not answer. It may have changed since."""
+SECTION_STATUS_DENIED: SectionStatus.ValueType  # 7
+"""It was left out because nobody could say whether the user's data may still be used."""
 Global___SectionStatus: _TypeAlias = SectionStatus  # noqa: Y015
 
 class _PromptFormat:
@@ -384,6 +392,34 @@ class SessionRef(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___SessionRef: _TypeAlias = SessionRef  # noqa: Y015
+
+@_typing.final
+class ConsistencyToken(_message.Message):
+    """A point in the history of a user's data and of their tenant's policies and prefixes, so that what one gateway wrote is
+    seen by a read through another. It says nothing else, names nobody and grants nothing. A read without one sees all
+    that was acknowledged up to a second before it.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TOKEN_FIELD_NUMBER: _builtins.int
+    token: _builtins.str
+    """Opaque; at most 256 characters. Required where a token is given. One that no method gave out is INVALID_ARGUMENT. One
+    that the storage does not know yet, such as after a backup was restored, is FAILED_PRECONDITION, reason
+    CONSISTENCY_UNKNOWN.
+    """
+    def __init__(
+        self,
+        *,
+        token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["token", b"token"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ConsistencyToken: _TypeAlias = ConsistencyToken  # noqa: Y015
 
 @_typing.final
 class Subject(_message.Message):

@@ -160,6 +160,35 @@ def test_facts_and_history_that_are_not_there_are_unavailable():
     assert assembly.history is None
 
 
+def degraded(section: SectionKind, status: SectionStatus) -> Degradation:
+    return Degradation(section, status, Reason.UNAVAILABLE, "the store does not answer")
+
+
+def test_what_is_shown_as_it_was_is_reported_as_stale():
+    stale = degraded(SectionKind.FACTS, SectionStatus.STALE)
+    shown = Case(facts=[fact(1, "plan", "starter")], degradations=(stale,)).assemble()
+    assert reported(shown)[SectionKind.FACTS] is SectionStatus.STALE
+    assert "starter" in section_text(shown.prompt, SectionKind.FACTS)
+    nothing = Case(facts=[], degradations=(stale,)).assemble()
+    assert reported(nothing)[SectionKind.FACTS] is SectionStatus.STALE
+
+
+@pytest.mark.parametrize("status", [SectionStatus.UNAVAILABLE, SectionStatus.DENIED])
+def test_slots_that_could_not_be_read_are_reported_as_that_and_not_as_empty(status: SectionStatus):
+    missing = degraded(SectionKind.SESSION, status)
+    assembly = Case(slots=Slots(), degradations=(missing,)).assemble()
+    assert reported(assembly)[SectionKind.SESSION] is status
+    assert assembly.degradations == (missing,)
+
+
+def test_a_section_without_some_of_its_means_that_still_has_something_is_reported_by_what_it_has():
+    less = degraded(SectionKind.HISTORY, SectionStatus.UNAVAILABLE)
+    excerpts = [excerpt(1, "What are the credit terms of Hofmann?")]
+    assembly = Case(excerpts=excerpts, degradations=(less,)).assemble()
+    assert reported(assembly)[SectionKind.HISTORY] is SectionStatus.OK
+    assert assembly.degradations == (less,)
+
+
 def test_a_section_that_lost_items_to_the_budget_says_so():
     facts = [fact(1, "plan", "team"), fact(2, "diet", "none " * 100)]
     assembly = Case(facts=facts, limit=200).assemble()
