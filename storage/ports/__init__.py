@@ -13,6 +13,7 @@ from storage.ports.archives import (
     ArchiveWritten,
     ExcerptDraft,
 )
+from storage.ports.epochs import Announcer, Epochs, EpochStore
 from storage.ports.facts import FactDraft, FactSelector, FactSnapshot, FactStore, FactWritten
 from storage.ports.pages import Page, PageRequest
 from storage.ports.policies import PolicyHead, PolicyStore, StoredPolicy
@@ -26,11 +27,14 @@ from storage.ports.usage import UsageReport, UsageStore
 from storage.ports.users import UserStore
 
 __all__ = [
+    "Announcer",
     "AnsweredTurn",
     "ArchiveSnapshot",
     "ArchiveStore",
     "ArchiveWritten",
     "ArchivedSession",
+    "EpochStore",
+    "Epochs",
     "ExcerptDraft",
     "FactDraft",
     "FactSelector",

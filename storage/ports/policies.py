@@ -70,3 +70,7 @@ class PolicyStore(Protocol):
     ) -> PolicyHead:
         """Make the previous revision active again; `NotFound` where there is none."""
         ...
+
+    def forget_tenant(self, tenant_id: str) -> None:
+        """The tenant's policies changed in another process: let everything of it be read anew."""
+        ...

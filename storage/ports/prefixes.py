@@ -20,3 +20,7 @@ class PrefixStore(Protocol):
     async def revisions(self, tenant_id: str, prefix_id: str, page: PageRequest) -> Page[PrefixRevision]:
         """Newest first."""
         ...
+
+    def forget_tenant(self, tenant_id: str) -> None:
+        """The tenant's prefixes changed in another process: let everything of it be read anew."""
+        ...

@@ -3,6 +3,7 @@
 from typing import Protocol
 
 from storage.ports.archives import ArchiveStore
+from storage.ports.epochs import EpochStore
 from storage.ports.facts import FactStore
 from storage.ports.policies import PolicyStore
 from storage.ports.prefixes import PrefixStore
@@ -25,6 +26,7 @@ class Storage(Protocol):
     users: UserStore
     usage: UsageStore
     sessions: SessionCache
+    epochs: EpochStore
 
     async def ready(self) -> bool:
         """Whether reads and writes work now."""

@@ -30,3 +30,7 @@ class UsageStore(Protocol):
         """The latest (estimated_raw, input_tokens) pairs, at most 1,000, newest last. The same object until one is
         added, as far as it is kept in memory."""
         ...
+
+    def forget_tenant(self, tenant_id: str) -> None:
+        """The tenant's usage changed in another process: let everything of it be read anew."""
+        ...

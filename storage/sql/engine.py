@@ -92,6 +92,7 @@ class Database(Protocol):
         self,
         scope: Scope,
         body: Callable[[Connection], T],
+        /,
         committed: Callable[[T], None] | None = None,
         heavy: bool = False,
     ) -> T:
@@ -106,6 +107,7 @@ class Database(Protocol):
         self,
         scope: Scope,
         body: Callable[[Connection], T],
+        /,
         committed: Callable[[T], None] | None = None,
         heavy: bool = False,
     ) -> T:

@@ -1,5 +1,7 @@
 """The open database: look-ups in place, longer reads in slices, writes through the writer.
 
+There is one process and one writer, so a tenant need not be bound and a scope's lock is always held.
+
 Longer reads do not go to threads: the driver lets go of the interpreter lock at each row, and has to win it back from
 a busy event loop each time. Beside a loop that was never idle, 700 excerpts took 32 ms in a thread and 13 ms in the
 loop itself, `SLICE_ROWS` rows at a time, within one transaction on a connection of their own.
@@ -11,9 +13,10 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 from storage.errors import StorageError, StorageFull
+from storage.sql.engine import Connection, Row, Scope, Value
 from storage.sqlite.connection import connect_reader
 from storage.sqlite.failures import translate, translated
 from storage.sqlite.reserve import Reserve
@@ -21,47 +24,48 @@ from storage.sqlite.writer import Writer
 
 T = TypeVar("T")
 
-Parameters = Sequence[str | int | bytes | None]
-Row = tuple[Any, ...]
-"""A row as the driver gives it: the statement beside each use says which columns it has."""
-
 SLICE_ROWS: Final = 256
 """Rows that are read before others get their turn."""
 _READERS: Final = 4
 
 
-class Database:
-    """One reading connection for look-ups, a few for longer reads, and the writer."""
+class SqliteDatabase:
+    """The engine `Database`: one reading connection for look-ups, a few for longer reads, and the writer."""
 
-    def __init__(self, path: Path, writer: Writer, reserve: Reserve) -> None:
+    def __init__(self, path: Path, writer: Writer, reserve: Reserve, scrub: Callable[[], None]) -> None:
+        """`scrub` sees to it that no copy of deleted content stays in the log."""
         self._path, self._writer, self._reserve, self._closed = path, writer, reserve, False
+        self.scrub = scrub
         self._reader = connect_reader(path)
         self._free: list[sqlite3.Connection] = []
         self._readers = asyncio.Semaphore(_READERS)
         self._thread = ThreadPoolExecutor(1, "muniment-compute")
 
-    def row(self, statement: str, parameters: Parameters) -> Row | None:
+    async def row(self, _tenant_id: str, statement: str, parameters: Sequence[Value], /) -> Row | None:
         """The first row, read in place: for look-ups by key only."""
+        return self._row(statement, parameters)
+
+    def _row(self, statement: str, parameters: Sequence[Value]) -> Row | None:
         try:
             row: Row | None = self._reader.execute(statement, parameters).fetchone()
         except sqlite3.Error as error:
             raise translate(error) from error
         return row
 
-    def rows(self, statement: str, parameters: Parameters) -> list[Row]:
+    async def rows(self, _tenant_id: str, statement: str, parameters: Sequence[Value], /) -> list[Row]:
         """All rows, read in place: for a handful only."""
         with translated():
             return self._reader.execute(statement, parameters).fetchall()
 
     @asynccontextmanager
-    async def snapshot(self) -> AsyncIterator["Snapshot"]:
+    async def snapshot(self, _tenant_id: str, /) -> AsyncIterator["SqliteSnapshot"]:
         """A longer read that sees one state of the data from beginning to end."""
         async with self._readers:
             with translated():
                 connection = self._free.pop() if self._free else connect_reader(self._path)
                 try:
                     connection.execute("BEGIN")
-                    yield Snapshot(connection)
+                    yield SqliteSnapshot(connection)
                 finally:
                     self._give_back(connection)
 
@@ -75,7 +79,9 @@ class Database:
 
     async def write(
         self,
-        body: Callable[[sqlite3.Connection], T],
+        _scope: Scope,
+        body: Callable[[Connection], T],
+        /,
         committed: Callable[[T], None] | None = None,
         heavy: bool = False,
     ) -> T:
@@ -91,7 +97,9 @@ class Database:
 
     async def remove(
         self,
-        body: Callable[[sqlite3.Connection], T],
+        _scope: Scope,
+        body: Callable[[Connection], T],
+        /,
         committed: Callable[[T], None] | None = None,
         heavy: bool = False,
     ) -> T:
@@ -107,13 +115,13 @@ class Database:
         """Whether writes work now, by one that changes nothing; after a full disk, once there is room again."""
         try:
             await self._writer.write(_probe, _nothing)
-            self.row("SELECT 1", ())
+            self._row("SELECT 1", ())
         except StorageError:
             return False
         return self._reserve.recover()
 
     async def _attempt(
-        self, body: Callable[[sqlite3.Connection], T], committed: Callable[[T], None], heavy: bool
+        self, body: Callable[[Connection], T], committed: Callable[[T], None], heavy: bool
     ) -> T:
         try:
             return await self._writer.write(body, committed, heavy)
@@ -121,7 +129,7 @@ class Database:
             self._reserve.short = True
             raise
 
-    async def compute(self, work: Callable[[], T]) -> T:
+    async def compute(self, work: Callable[[], T], /) -> T:
         """Run a computation that takes long beside the loop."""
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
@@ -133,18 +141,18 @@ class Database:
         self._thread.shutdown()
 
 
-class Snapshot:
-    """One state of the data."""
+class SqliteSnapshot:
+    """The engine's `Snapshot`."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 
-    def row(self, statement: str, parameters: Parameters) -> Row | None:
+    async def row(self, statement: str, parameters: Sequence[Value], /) -> Row | None:
         """The first row."""
         row: Row | None = self._connection.execute(statement, parameters).fetchone()
         return row
 
-    async def rows(self, statement: str, parameters: Parameters, decode: Callable[..., T]) -> list[T]:
+    async def rows(self, statement: str, parameters: Sequence[Value], decode: Callable[..., T], /) -> list[T]:
         """All rows through `decode`, which gets the columns as arguments; lets others run after each slice."""
         cursor = self._connection.execute(statement, parameters)
         decoded: list[T] = []

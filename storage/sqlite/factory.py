@@ -20,21 +20,23 @@ from storage.ports import (
     UsageStore,
     UserStore,
 )
-from storage.sqlite.archives import SqliteArchives
+from storage.ports.epochs import Announcer, EpochStore
+from storage.sql.archives import SqlArchives
+from storage.sql.epochs import SqlEpochs, Unannounced
+from storage.sql.facts import SqlFacts
+from storage.sql.policies import SqlPolicies
+from storage.sql.prefixes import SqlPrefixes
+from storage.sql.retention import Retention
+from storage.sql.transcripts import SqlTranscripts
+from storage.sql.usage import SqlUsage
+from storage.sql.users import SqlUsers
 from storage.sqlite.checkpoints import Checkpoints, empty_log
 from storage.sqlite.connection import DATABASE_NAME, FolderLock, connect_writer
-from storage.sqlite.database import Database
-from storage.sqlite.facts import SqliteFacts
+from storage.sqlite.database import SqliteDatabase
 from storage.sqlite.failures import translate, translated
-from storage.sqlite.policies import SqlitePolicies
-from storage.sqlite.prefixes import SqlitePrefixes
 from storage.sqlite.reserve import Reserve
-from storage.sqlite.retention import Retention
 from storage.sqlite.traces import ChainHeads, SqliteTraces
-from storage.sqlite.transcripts import SqliteTranscripts
 from storage.sqlite.upgrade import prepare_schema
-from storage.sqlite.usage import SqliteUsage
-from storage.sqlite.users import SqliteUsers
 from storage.sqlite.writer import Writer
 
 
@@ -48,25 +50,25 @@ class SqliteStorage:
         path: Path,
         sessions: SessionCache,
         reserve: Reserve,
+        announcer: Announcer,
     ) -> None:
         heads = ChainHeads()
-        retention = Retention()
         self._lock, self._connection, self._closed = lock, connection, False
         self._writer = Writer(connection, heads.forget)
         self._checkpoints = Checkpoints(path, self._writer)
         self._writer.on_commit(self._checkpoints.committed)
-        self._database = Database(path, self._writer, reserve)
-        archives = SqliteArchives(self._database)
-        self.facts: FactStore = SqliteFacts(self._database, self._checkpoints)
+        self._database = database = SqliteDatabase(path, self._writer, reserve, self._checkpoints.scrub)
+        self._retention = Retention(database)
+        archives = SqlArchives(database, announcer)
+        self.facts: FactStore = SqlFacts(database, announcer)
         self.archives: ArchiveStore = archives
-        self.transcripts: TranscriptStore = SqliteTranscripts(
-            self._database, archives, self._checkpoints, retention
-        )
-        self.policies: PolicyStore = SqlitePolicies(self._database)
-        self.prefixes: PrefixStore = SqlitePrefixes(self._database)
-        self.traces: TraceStore = SqliteTraces(self._database, heads, retention)
-        self.users: UserStore = SqliteUsers(self._database)
-        self.usage: UsageStore = SqliteUsage(self._database)
+        self.transcripts: TranscriptStore = SqlTranscripts(database, archives, announcer, self._retention)
+        self.policies: PolicyStore = SqlPolicies(database, announcer)
+        self.prefixes: PrefixStore = SqlPrefixes(database, announcer)
+        self.traces: TraceStore = SqliteTraces(database, heads, self._retention)
+        self.users: UserStore = SqlUsers(database)
+        self.usage: UsageStore = SqlUsage(database, announcer)
+        self.epochs: EpochStore = SqlEpochs(database)
         self.sessions = sessions
         # A process that was killed may have left deleted content in the log.
         self._checkpoints.scrub()
@@ -86,6 +88,7 @@ class SqliteStorage:
         if self._closed:
             return
         self._closed = True
+        await self._retention.close()
         await self._checkpoints.close()
         await self._writer.close()
         self._database.close()
@@ -104,8 +107,12 @@ class SqliteStorage:
         await self.close()
 
 
-async def open_sqlite(data_dir: Path, sessions: SessionCache | None = None) -> SqliteStorage:
+async def open_sqlite(
+    data_dir: Path, sessions: SessionCache | None = None, announcer: Announcer | None = None
+) -> SqliteStorage:
     """Open a data folder, which is created if need be, with a session cache (default: in this process).
+
+    `announcer` is told of each change; None: nobody else has to know.
 
     Raises `DataFolderInUse`, `SchemaMismatch`, `StorageFull`, or `StorageUnavailable`.
     """
@@ -116,7 +123,9 @@ async def open_sqlite(data_dir: Path, sessions: SessionCache | None = None) -> S
         connection = await _open_with(reserve, path)
         reserve.keep()
         with translated():
-            return SqliteStorage(lock, connection, path, sessions or MemorySessions(), reserve)
+            return SqliteStorage(
+                lock, connection, path, sessions or MemorySessions(), reserve, announcer or Unannounced()
+            )
     except BaseException:
         lock.release()
         raise

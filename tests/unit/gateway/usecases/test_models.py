@@ -29,6 +29,9 @@ class Usage:
         self.asked.append((tenant_id, calibration_key))
         return self.pairs if tenant_id == "acme" else ()
 
+    def forget_tenant(self, tenant_id: str) -> None:
+        """Nothing is kept."""
+
 
 async def test_too_few_reports_leave_the_configured_factor():
     book = ModelBook(PROFILES, Usage(((1000, 1500),) * (MIN_OBSERVATIONS - 1)))

@@ -54,8 +54,8 @@ async def test_writes_that_never_pause_do_not_make_the_log_grow(tmp_path: Path) 
 
 async def test_a_reader_in_the_way_puts_it_off_and_no_longer(tmp_path: Path) -> None:
     async with await open_sqlite(tmp_path) as storage:
-        async with storage._database.snapshot() as snapshot:
-            snapshot.row("SELECT count(*) FROM traces", ())
+        async with storage._database.snapshot("acme") as snapshot:
+            await snapshot.row("SELECT count(*) FROM traces", ())
             await append(storage, 0, 100)
             held = log_bytes(tmp_path)
             assert held > 100 * 12_000

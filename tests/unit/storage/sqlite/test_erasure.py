@@ -57,8 +57,8 @@ async def test_the_turns_of_an_ended_session_leave_no_byte_behind(tmp_path: Path
 async def test_a_long_reader_only_delays_it(tmp_path: Path) -> None:
     async with await open_sqlite(tmp_path) as storage:
         await storage.facts.record(USER, [fact("k", CANARY)], NOW, receipt())
-        async with storage._database.snapshot() as snapshot:
-            snapshot.row("SELECT count(*) FROM facts", ())
+        async with storage._database.snapshot("acme") as snapshot:
+            await snapshot.row("SELECT count(*) FROM facts", ())
             await storage.facts.delete(USER, 1, "", NOW, receipt())
             await asyncio.sleep(0.1)
             assert files_with_canary(tmp_path)

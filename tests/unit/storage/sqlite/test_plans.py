@@ -8,21 +8,29 @@ from pathlib import Path
 
 import pytest
 
+import storage.sql
 import storage.sqlite
 from storage.conformance.samples import NOW, USER
 from storage.ports import FactSelector, TraceSelector
-from storage.sqlite import fact_rows, open_sqlite, retention, trace_rows
+from storage.sql import fact_rows, retention, trace_rows
+from storage.sqlite import open_sqlite
+
+
+def modules() -> Iterator[str]:
+    for package in (storage.sql, storage.sqlite):
+        for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+            if not module.ispkg:
+                yield module.name
 
 
 def statements() -> Iterator[tuple[str, str]]:
-    """Every statement that is a constant of a module of the adapter, by its place."""
-    for module in pkgutil.iter_modules(storage.sqlite.__path__):
-        constants = vars(importlib.import_module(f"storage.sqlite.{module.name}"))
-        for name, value in constants.items():
+    """Every statement that is a constant of a module of the stores and of the adapter, by its place."""
+    for place in modules():
+        for name, value in vars(importlib.import_module(place)).items():
             if isinstance(value, str) and re.match(
                 r"(SELECT|UPDATE|DELETE|INSERT) .*\bWHERE\b", value, re.DOTALL
             ):
-                yield f"{module.name}.{name}", value
+                yield f"{place}.{name}", value
 
 
 def built() -> Iterator[tuple[str, str]]:
@@ -31,7 +39,7 @@ def built() -> Iterator[tuple[str, str]]:
     for selector in (FactSelector(), FactSelector(1, None, "k", "s", "w", NOW, NOW, include_retired=True)):
         where, _ = fact_rows.conditions(USER, selector)
         yield "facts", f"SELECT no FROM facts WHERE {where} AND no > ? ORDER BY no LIMIT ?"
-    for sweep in retention._STATEMENTS:
+    for sweep in retention.STATEMENTS:
         yield "retention", sweep
     for wanted in (TraceSelector(), TraceSelector("u", "s", "t", "p", NOW, NOW)):
         where, _ = trace_rows.conditions("acme", wanted)

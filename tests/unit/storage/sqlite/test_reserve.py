@@ -97,7 +97,7 @@ async def test_a_removal_is_tried_once_more_with_the_room_of_the_reserve(
             error.sqlite_errorcode = sqlite3.SQLITE_FULL
             raise error
 
-        monkeypatch.setattr("storage.sqlite.facts.forget_answers_with", as_on_a_full_disk)
+        monkeypatch.setattr("storage.sql.facts.forget_answers_with", as_on_a_full_disk)
         with refused(StorageFull):
             await storage.facts.delete(USER, 1, "", later(hours=1), receipt())
         assert tries == [True, False]

@@ -9,9 +9,15 @@ from storage.sqlite import open_sqlite
 from storage.sqlite.factory import SqliteStorage
 
 
-def counts(storage: SqliteStorage) -> list[int]:
-    tables = ("receipts", "turns")
-    return [storage._connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in tables]
+async def counts(data: Path) -> list[int]:
+    """How many rows are left, once what was begun is done."""
+    async with await open_sqlite(data) as storage:
+        return [_count(storage, table) for table in ("receipts", "turns")]
+
+
+def _count(storage: SqliteStorage, table: str) -> int:
+    (count,) = storage._connection.execute(f"SELECT count(*) FROM {table}").fetchone()
+    return int(count)
 
 
 async def fill(storage: SqliteStorage) -> None:
@@ -21,8 +27,8 @@ async def fill(storage: SqliteStorage) -> None:
         await storage.traces.append(trace(f"x{index}"))
 
 
-async def append_many(storage: SqliteStorage, when: datetime) -> None:
-    session = SessionRef("acme", "bob", "s")
+async def append_many(storage: SqliteStorage, when: datetime, tenant_id: str = "acme") -> None:
+    session = SessionRef(tenant_id, "bob", "s")
     for index in range(64):
         name = f"{when.isoformat()}-{index}"
         await storage.traces.append(trace(name, session, name, when=when))
@@ -31,13 +37,21 @@ async def append_many(storage: SqliteStorage, when: datetime) -> None:
 async def test_expired_rows_go_with_later_writes(tmp_path: Path) -> None:
     async with await open_sqlite(tmp_path) as storage:
         await fill(storage)
-        assert counts(storage) == [10, 10]
+    assert await counts(tmp_path) == [10, 10]
+    async with await open_sqlite(tmp_path) as storage:
         await append_many(storage, later(hours=27))
-        assert counts(storage) == [0, 0]
+    assert await counts(tmp_path) == [0, 0]
 
 
 async def test_a_clock_that_jumped_two_hours_takes_nothing_away(tmp_path: Path) -> None:
     async with await open_sqlite(tmp_path) as storage:
         await fill(storage)
         await append_many(storage, later(hours=25, minutes=59))
-        assert counts(storage) == [10, 10]
+    assert await counts(tmp_path) == [10, 10]
+
+
+async def test_one_tenant_s_writes_take_nothing_of_another_s(tmp_path: Path) -> None:
+    async with await open_sqlite(tmp_path) as storage:
+        await fill(storage)
+        await append_many(storage, later(hours=27), "umbrella")
+    assert await counts(tmp_path) == [10, 10]

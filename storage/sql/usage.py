@@ -1,15 +1,17 @@
-"""Reported usage on SQLite."""
+"""Reported usage in SQL."""
 
-import sqlite3
 from dataclasses import dataclass
 from typing import Final
 
 from storage.errors import AlreadyExists, NotFound
 from storage.mirrors import Mirror
 from storage.ports import Receipt, UsageReport
+from storage.ports.epochs import Announcer
 from storage.sql.columns import to_micros
-from storage.sqlite.database import Database
-from storage.sqlite.receipts import once
+from storage.sql.engine import Connection, Database, tenant_scope
+from storage.sql.epochs import advance_tenant
+from storage.sql.receipts import once
+from storage.sql.writing import Done, unless_known
 
 OBSERVATIONS: Final = 1_000
 _KEPT: Final = 1_000
@@ -20,8 +22,8 @@ _FIELDS = (
 _TRACE = "SELECT 1 FROM traces WHERE tenant_id = ? AND trace_id = ?"
 _FIND = f"SELECT no, {_FIELDS} FROM usage_reports WHERE tenant_id = ? AND trace_id = ?"
 _INSERT = f"""INSERT INTO usage_reports (tenant_id, trace_id, {_FIELDS}, report_time, no)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9,
-    (SELECT coalesce(max(no), 0) + 1 FROM usage_reports WHERE tenant_id = ?1 AND calibration_key = ?3))"""
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?,
+    (SELECT coalesce(max(no), 0) + 1 FROM usage_reports WHERE tenant_id = ? AND calibration_key = ?))"""
 _LATEST = f"""SELECT no, estimated_raw, input_tokens FROM usage_reports WHERE tenant_id = ? AND calibration_key = ?
     ORDER BY no DESC LIMIT {OBSERVATIONS}"""
 
@@ -42,30 +44,40 @@ class Observations:
         return Observations(no, (*self.pairs, (usage.estimated_raw, usage.input_tokens))[-OBSERVATIONS:])
 
 
-class SqliteUsage:
+@dataclass(frozen=True, slots=True)
+class _Numbered:
+    """A report and its number among those of its key."""
+
+    no: int
+    usage: UsageReport
+
+
+class SqlUsage:
     """The port `UsageStore`. The latest observations of a key are read once and then kept up in memory."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    def __init__(self, database: Database, announcer: Announcer) -> None:
+        self._database, self._announcer = database, announcer
         self._observations: Mirror[Observations] = Mirror(_KEPT)
 
     async def report(self, usage: UsageReport, receipt: Receipt[UsageReport]) -> UsageReport:
         """Store what was billed for a trace, once. Raises `NotFound`, or `AlreadyExists` where it said otherwise."""
         key = (usage.tenant_id, usage.calibration_key)
-        stored_no = 0
 
-        def body(connection: sqlite3.Connection) -> UsageReport:
-            def store() -> UsageReport:
-                nonlocal stored_no
-                stored_no = _store(connection, usage)
-                return usage
+        def body(connection: Connection) -> Done[_Numbered]:
+            return once(connection, _numbered(receipt), lambda: _store(connection, usage))
 
-            return once(connection, receipt, store)
+        def committed(done: Done[_Numbered]) -> None:
+            self._observations.change(key, lambda known: known.with_report(done.result.no, usage))
 
-        def committed(_: UsageReport) -> None:
-            self._observations.change(key, lambda known: known.with_report(stored_no, usage))
+        with unless_known(lambda: self._observations.forget(key)):
+            done = await self._database.write(tenant_scope(usage.tenant_id, "usage"), body, committed)
+            if done.epoch is not None:
+                await self._announcer.tenant_changed(usage.tenant_id, done.epoch)
+            return done.result.usage
 
-        return await self._database.write(body, committed)
+    def forget_tenant(self, tenant_id: str) -> None:
+        """Usage was reported for the tenant."""
+        self._observations.forget_tenant(tenant_id)
 
     async def observations(self, tenant_id: str, calibration_key: str) -> tuple[tuple[int, int], ...]:
         """The latest pairs, newest last."""
@@ -73,17 +85,40 @@ class SqliteUsage:
         return (await self._observations.get(key, lambda: self._read(key))).pairs
 
     async def _read(self, key: tuple[str, str]) -> Observations:
-        rows = self._database.rows(_LATEST, key)
+        rows = await self._database.rows(key[0], _LATEST, key)
         pairs = tuple((int(raw), int(billed)) for _, raw, billed in reversed(rows))
         return Observations(rows[0][0] if rows else 0, pairs)
 
 
-def _store(connection: sqlite3.Connection, usage: UsageReport) -> int:
-    """Store a report and give its number."""
+def _numbered(receipt: Receipt[UsageReport]) -> Receipt[_Numbered]:
+    return Receipt(
+        receipt.tenant_id,
+        receipt.method,
+        receipt.request_id,
+        receipt.body_sha256,
+        receipt.now,
+        lambda stored: receipt.encode(stored.usage),
+    )
+
+
+def _store(connection: Connection, usage: UsageReport) -> Done[_Numbered]:
+    """Store a report; an equal one is left as it is."""
     key = (usage.tenant_id, usage.trace_id)
     if connection.execute(_TRACE, key).fetchone() is None:
         raise NotFound("no such trace")
-    fields = (
+    found = connection.execute(_FIND, key).fetchone()
+    if found is not None and tuple(found[1:]) != _fields(usage):
+        raise AlreadyExists("trace")
+    if found is not None:
+        return Done(_Numbered(found[0], usage))
+    place = (usage.tenant_id, usage.calibration_key)
+    connection.execute(_INSERT, (*key, *_fields(usage), to_micros(usage.report_time), *place))
+    ((no, *_),) = connection.execute(_FIND, key).fetchall()
+    return Done(_Numbered(no, usage), advance_tenant(connection, usage.tenant_id))
+
+
+def _fields(usage: UsageReport) -> tuple[str | int, ...]:
+    return (
         usage.calibration_key,
         usage.estimated_raw,
         usage.input_tokens,
@@ -91,10 +126,3 @@ def _store(connection: sqlite3.Connection, usage: UsageReport) -> int:
         usage.cache_write_tokens,
         usage.output_tokens,
     )
-    found = connection.execute(_FIND, key).fetchone()
-    if found is None:
-        connection.execute(_INSERT, (*key, *fields, to_micros(usage.report_time)))
-        found = connection.execute(_FIND, key).fetchone()
-    elif tuple(found[1:]) != fields:
-        raise AlreadyExists("trace")
-    return int(found[0])

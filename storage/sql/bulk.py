@@ -1,18 +1,16 @@
 """Many rows in few statements: each step of the driver lets go of the interpreter lock, and pays to have it back."""
 
-import sqlite3
 from collections.abc import Sequence
 from typing import Final
+
+from storage.sql.engine import Connection, Value
 
 ROWS: Final = 64
 """Rows of one statement; with a dozen columns this stays below the 999 parameters of old SQLite builds."""
 
 
 def insert_rows(
-    connection: sqlite3.Connection,
-    table: str,
-    columns: Sequence[str],
-    rows: Sequence[Sequence[str | int | bytes | None]],
+    connection: Connection, table: str, columns: Sequence[str], rows: Sequence[Sequence[Value]]
 ) -> None:
     """Insert rows. Names of tables and columns come from our code, never from a caller."""
     into = f"INSERT INTO {table} ({', '.join(columns)}) VALUES "

@@ -1,11 +1,11 @@
 """Facts as rows: the columns, the conditions of a selector, and the way back to a record."""
 
-import sqlite3
 from typing import Final
 
 from assemblers.records import Fact, FactKind, FactOrigin, FactState, Subject, UserRef, ValueType
 from storage.ports import FactSelector
 from storage.sql.columns import MAX_NUMBER, from_micros, to_micros, value_from_content
+from storage.sql.engine import Connection, Value
 
 COLUMNS: Final = """no, subject_kind, subject_id, fact_key, value_type, kind, origin, source, source_turn, writer,
     confidence_permille, read_time, write_time, expire_time, revision, state, superseded_by, invalidated_time,
@@ -20,8 +20,6 @@ COUNT_CURRENT: Final = """SELECT count(*) FROM facts
 SNAPSHOT: Final = f"""SELECT {COLUMNS} FROM facts WHERE tenant_id = ? AND user_id = ? AND shown = 1
     ORDER BY fact_key, subject_kind, subject_id, no"""
 EPOCH: Final = "SELECT fact_epoch FROM users WHERE tenant_id = ? AND user_id = ?"
-
-Argument = str | int | bytes | None
 
 
 # fmt: off
@@ -59,23 +57,23 @@ def fact_of(
     )
 
 
-def find(connection: sqlite3.Connection, user: UserRef, no: int) -> Fact | None:
+def find(connection: Connection, user: UserRef, no: int) -> Fact | None:
     """The fact of that number."""
     row = connection.execute(FIND, (user.tenant_id, user.user_id, no)).fetchone()
     return None if row is None else fact_of(user, *row)
 
 
-def find_current(connection: sqlite3.Connection, user: UserRef, subject: Subject, key: str) -> Fact | None:
+def find_current(connection: Connection, user: UserRef, subject: Subject, key: str) -> Fact | None:
     """The current fact of a (subject, key); there is at most one."""
     arguments = (user.tenant_id, user.user_id, subject.kind, subject.id, key)
     row = connection.execute(FIND_CURRENT, arguments).fetchone()
     return None if row is None else fact_of(user, *row)
 
 
-def conditions(user: UserRef, selector: FactSelector) -> tuple[str, list[Argument]]:
+def conditions(user: UserRef, selector: FactSelector) -> tuple[str, list[Value]]:
     """The WHERE clause of a selector and its arguments. Its text comes from here only, never from a caller."""
     written_from, written_until = selector.written_from, selector.written_until
-    wanted: dict[str, Argument] = {
+    wanted: dict[str, Value] = {
         # A number that no column can hold is no fact's; 0 is none's either.
         "no = ?": 0 if selector.no is not None and abs(selector.no) > MAX_NUMBER else selector.no,
         "subject_kind = ?": selector.subject.kind if selector.subject else None,

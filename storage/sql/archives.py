@@ -1,6 +1,5 @@
-"""Excerpts of past sessions on SQLite, with the arrays that rank them."""
+"""Excerpts of past sessions in SQL, with the arrays that rank them."""
 
-import sqlite3
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
@@ -9,11 +8,13 @@ from assemblers.ranking import IndexUnit, build_archive
 from assemblers.records import Excerpt, Role, UserRef
 from storage.errors import Erased
 from storage.ports import ArchivedSession, ArchiveSnapshot, ArchiveWritten, Receipt
+from storage.ports.epochs import Announcer
 from storage.snapshots import SnapshotCache
+from storage.sql.archive_changes import append_sessions
 from storage.sql.columns import MAX_NUMBER, from_micros, terms_from_json
-from storage.sqlite.archive_changes import append_sessions
-from storage.sqlite.database import Database
-from storage.sqlite.receipts import once
+from storage.sql.engine import Connection, Database, user_scope
+from storage.sql.receipts import once
+from storage.sql.writing import Done, unless_known
 
 CACHE_BYTES: Final = 256 * 2**20
 _EXCERPT_BYTES: Final = 900
@@ -29,11 +30,11 @@ _SELECT = """SELECT e.no, e.session_no, e.position, s.session_id, s.session_time
     WHERE e.tenant_id = ? AND e.user_id = ? AND e.content IS NOT NULL"""
 
 
-class SqliteArchives:
+class SqlArchives:
     """The port `ArchiveStore`."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    def __init__(self, database: Database, announcer: Announcer) -> None:
+        self._database, self._announcer = database, announcer
         self._cache: SnapshotCache[ArchiveSnapshot] = SnapshotCache(self._load, _size, CACHE_BYTES)
 
     def peek(self, user: UserRef) -> ArchiveSnapshot | None:
@@ -46,8 +47,8 @@ class SqliteArchives:
 
     async def _load(self, user: UserRef) -> ArchiveSnapshot:
         owner = (user.tenant_id, user.user_id)
-        async with self._database.snapshot() as snapshot:
-            row = snapshot.row(_EPOCH, owner)
+        async with self._database.snapshot(user.tenant_id) as snapshot:
+            row = await snapshot.row(_EPOCH, owner)
             excerpts = await snapshot.rows(_SELECT, owner, excerpt_of)
         return await self._database.compute(lambda: _arranged(row[0] if row else 0, excerpts))
 
@@ -62,7 +63,7 @@ class SqliteArchives:
 
     async def _find(self, user: UserRef, numbers: Sequence[int]) -> dict[int, Excerpt]:
         found: dict[int, Excerpt] = {}
-        async with self._database.snapshot() as snapshot:
+        async with self._database.snapshot(user.tenant_id) as snapshot:
             for start in range(0, len(numbers), _NUMBERS_AT_ONCE):
                 some = numbers[start : start + _NUMBERS_AT_ONCE]
                 statement = f"{_SELECT} AND e.no IN ({', '.join('?' * len(some))})"
@@ -79,10 +80,14 @@ class SqliteArchives:
     ) -> ArchiveWritten:
         """Archive sessions; what is there already is counted and left as it is."""
 
-        def body(connection: sqlite3.Connection) -> ArchiveWritten:
+        def body(connection: Connection) -> Done[ArchiveWritten]:
             return once(connection, receipt, lambda: append_sessions(connection, user, sessions, now), user)
 
-        return await self._database.write(body, lambda _: self.forget(user), heavy=True)
+        with unless_known(lambda: self.forget(user)):
+            done = await self._database.write(user_scope(user), body, lambda _: self.forget(user), heavy=True)
+            if done.epoch is not None:
+                await self._announcer.user_changed(user, None, done.epoch)
+            return done.result
 
     def forget(self, user: UserRef) -> None:
         """The user's archive changed."""

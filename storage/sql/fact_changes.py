@@ -1,7 +1,6 @@
 """What writing does to facts, within the caller's transaction: supersede, refuse, invalidate, delete."""
 
 import secrets
-import sqlite3
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -13,8 +12,10 @@ from storage.etags import fact_etag
 from storage.ledger import commitment, fact_content
 from storage.ports import FactDraft, FactSelector, FactWritten
 from storage.sql.columns import MAX_NUMBER, to_micros, value_to_content
-from storage.sqlite.counters import read_counters, write_counters
-from storage.sqlite.fact_rows import COLUMNS, COUNT_CURRENT, conditions, fact_of, find, find_current
+from storage.sql.counters import advance_facts, read_counters, write_counters
+from storage.sql.engine import Connection, Value
+from storage.sql.fact_rows import COLUMNS, COUNT_CURRENT, conditions, fact_of, find, find_current
+from storage.sql.writing import Done
 
 MAX_CURRENT_FACTS: Final = 4_096
 """Current, unexpired facts of one user."""
@@ -29,16 +30,16 @@ _INVALIDATE = """UPDATE facts SET state = 'INVALIDATED', invalidated_time = ?, i
 _DELETE = """UPDATE facts SET state = 'DELETED', content = NULL, salt = NULL, source = '', source_turn = '',
     invalidation_reason = '', delete_time = ?, shown = 0 WHERE tenant_id = ? AND user_id = ? AND no = ?"""
 
-_OF_KEY = "tenant_id = ?1 AND user_id = ?2 AND subject_kind = ?3 AND subject_id = ?4 AND fact_key = ?5"
+_OF_KEY = "tenant_id = ? AND user_id = ? AND subject_kind = ? AND subject_id = ? AND fact_key = ?"
 _HIDE_RETIRED = f"UPDATE facts SET shown = 0 WHERE {_OF_KEY} AND shown = 1 AND state <> 'CURRENT'"
-_SHOW_LATEST_RETIRED = f"""UPDATE facts SET shown = 1 WHERE tenant_id = ?1 AND user_id = ?2 AND no =
+_SHOW_LATEST_RETIRED = f"""UPDATE facts SET shown = 1 WHERE tenant_id = ? AND user_id = ? AND no =
     (SELECT no FROM facts WHERE {_OF_KEY} AND state IN ('SUPERSEDED', 'INVALIDATED')
     ORDER BY read_time DESC, revision DESC LIMIT 1)"""
 
 
 def record_facts(
-    connection: sqlite3.Connection, user: UserRef, drafts: Sequence[FactDraft], now: datetime
-) -> tuple[FactWritten, ...]:
+    connection: Connection, user: UserRef, drafts: Sequence[FactDraft], now: datetime
+) -> Done[tuple[FactWritten, ...]]:
     """Store drafts in their order."""
     counters = read_counters(connection, user)
     before = counters.fact_no
@@ -47,16 +48,15 @@ def record_facts(
         outcome = _record(connection, user, draft, now, counters.fact_no + 1)
         counters.fact_no += 0 if outcome.duplicate else 1
         written.append(outcome)
-    if counters.fact_no > before:
-        _refuse_too_many(connection, user, now)
-        counters.fact_epoch += 1
-        write_counters(connection, user, counters)
-    return tuple(written)
+    if counters.fact_no == before:
+        return Done(tuple(written))
+    _refuse_too_many(connection, user, now)
+    counters.fact_epoch += 1
+    write_counters(connection, user, counters)
+    return Done(tuple(written), counters.fact_epoch)
 
 
-def _record(
-    connection: sqlite3.Connection, user: UserRef, draft: FactDraft, now: datetime, no: int
-) -> FactWritten:
+def _record(connection: Connection, user: UserRef, draft: FactDraft, now: datetime, no: int) -> FactWritten:
     current = find_current(connection, user, draft.subject, draft.key)
     if current is not None and _says_the_same(draft, current):
         return FactWritten(current, duplicate=True)
@@ -79,11 +79,11 @@ def _record(
     return FactWritten(fact, superseded)
 
 
-def _show_latest_retired(connection: sqlite3.Connection, fact: Fact) -> None:
+def _show_latest_retired(connection: Connection, fact: Fact) -> None:
     """Something of this fact's (subject, key) was retired or deleted: show the latest of what is retired."""
     key = (fact.user.tenant_id, fact.user.user_id, fact.subject.kind, fact.subject.id, fact.key)
     connection.execute(_HIDE_RETIRED, key)
-    connection.execute(_SHOW_LATEST_RETIRED, key)
+    connection.execute(_SHOW_LATEST_RETIRED, (*key[:2], *key))
 
 
 def _says_the_same(draft: FactDraft, fact: Fact) -> bool:
@@ -118,7 +118,7 @@ def _number(user: UserRef, draft: FactDraft, now: datetime, no: int, commitment:
     )
 
 
-def _columns(fact: Fact) -> tuple[str | int | bytes | None, ...]:
+def _columns(fact: Fact) -> tuple[Value, ...]:
     return (
         fact.no,
         fact.subject.kind,
@@ -143,15 +143,16 @@ def _columns(fact: Fact) -> tuple[str | int | bytes | None, ...]:
     )
 
 
-def _refuse_too_many(connection: sqlite3.Connection, user: UserRef, now: datetime) -> None:
-    (count,) = connection.execute(COUNT_CURRENT, (user.tenant_id, user.user_id, to_micros(now))).fetchone()
+def _refuse_too_many(connection: Connection, user: UserRef, now: datetime) -> None:
+    owner = (user.tenant_id, user.user_id)
+    ((count,),) = connection.execute(COUNT_CURRENT, (*owner, to_micros(now))).fetchall()
     if count > MAX_CURRENT_FACTS:
         raise LimitExceeded("current facts of a user", MAX_CURRENT_FACTS)
 
 
 def invalidate_facts(
-    connection: sqlite3.Connection, user: UserRef, selector: FactSelector, reason: str, now: datetime
-) -> tuple[Fact, ...]:
+    connection: Connection, user: UserRef, selector: FactSelector, reason: str, now: datetime
+) -> Done[tuple[Fact, ...]]:
     """Invalidate the current facts that a selector names; gives them as they are afterwards."""
     where, arguments = conditions(user, replace(selector, include_retired=False))
     rows = connection.execute(f"SELECT {COLUMNS} FROM facts WHERE {where} ORDER BY no", arguments).fetchall()
@@ -159,15 +160,14 @@ def invalidate_facts(
     for fact in facts:
         connection.execute(_INVALIDATE, (to_micros(now), reason, user.tenant_id, user.user_id, fact.no))
         _show_latest_retired(connection, fact)
-    if facts:
-        _advance_epoch(connection, user)
-    return tuple(
+    after = tuple(
         replace(fact, state=FactState.INVALIDATED, invalidated_time=now, invalidation_reason=reason)
         for fact in facts
     )
+    return Done(after, advance_facts(connection, user) if facts else None)
 
 
-def delete_fact(connection: sqlite3.Connection, user: UserRef, no: int, etag: str, now: datetime) -> Fact:
+def delete_fact(connection: Connection, user: UserRef, no: int, etag: str, now: datetime) -> Done[Fact]:
     """Remove a fact's content for good; deleting it again changes nothing."""
     fact = find(connection, user, no) if abs(no) <= MAX_NUMBER else None
     if fact is None:
@@ -175,14 +175,10 @@ def delete_fact(connection: sqlite3.Connection, user: UserRef, no: int, etag: st
     if etag and etag != fact_etag(fact):
         raise EtagMismatch(fact_etag(fact))
     if fact.state is FactState.DELETED:
-        return fact
+        return Done(fact)
     connection.execute(_DELETE, (to_micros(now), user.tenant_id, user.user_id, no))
     _show_latest_retired(connection, fact)
-    _advance_epoch(connection, user)
-    return replace(fact, state=FactState.DELETED, value="", source="", source_turn="", invalidation_reason="")
-
-
-def _advance_epoch(connection: sqlite3.Connection, user: UserRef) -> None:
-    counters = read_counters(connection, user)
-    counters.fact_epoch += 1
-    write_counters(connection, user, counters)
+    after = replace(
+        fact, state=FactState.DELETED, value="", source="", source_turn="", invalidation_reason=""
+    )
+    return Done(after, advance_facts(connection, user))

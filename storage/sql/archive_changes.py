@@ -1,7 +1,6 @@
 """What archiving does, within the caller's transaction."""
 
 import secrets
-import sqlite3
 from collections.abc import Sequence
 from datetime import datetime
 
@@ -9,9 +8,11 @@ from assemblers.ranking import INDEX_FORMAT
 from assemblers.records import UserRef
 from storage.ledger import commitment, excerpt_content
 from storage.ports import ArchivedSession, ArchiveWritten, ExcerptDraft
+from storage.sql.bulk import insert_rows
 from storage.sql.columns import from_micros, terms_to_json, to_micros
-from storage.sqlite.bulk import insert_rows
-from storage.sqlite.counters import Counters, read_counters, write_counters
+from storage.sql.counters import Counters, read_counters, write_counters
+from storage.sql.engine import Connection, Value
+from storage.sql.writing import Done
 
 _EXCERPT_COLUMNS = (
     "tenant_id", "user_id", "no", "session_no", "turn_id", "position", "role", "speaker", "occur_time", "write_time",
@@ -26,21 +27,23 @@ _KNOWN = "SELECT turn_id, position FROM excerpts WHERE tenant_id = ? AND user_id
 
 
 def append_sessions(
-    connection: sqlite3.Connection, user: UserRef, sessions: Sequence[ArchivedSession], now: datetime
-) -> ArchiveWritten:
+    connection: Connection, user: UserRef, sessions: Sequence[ArchivedSession], now: datetime
+) -> Done[ArchiveWritten]:
     """Add the excerpts that are not there yet; the first date given to a session stays its date."""
     counters = read_counters(connection, user)
     first_no = counters.excerpt_no + 1
     duplicates = sum(_append_session(connection, user, session, now, counters) for session in sessions)
     end_no = counters.excerpt_no + 1
-    if end_no > first_no:
-        counters.archive_epoch += 1
-        write_counters(connection, user, counters)
-    return ArchiveWritten(end_no - first_no, duplicates, first_no, end_no)
+    written = ArchiveWritten(end_no - first_no, duplicates, first_no, end_no)
+    if not written.added:
+        return Done(written)
+    counters.archive_epoch += 1
+    write_counters(connection, user, counters)
+    return Done(written, counters.archive_epoch)
 
 
 def _append_session(
-    connection: sqlite3.Connection, user: UserRef, session: ArchivedSession, now: datetime, counters: Counters
+    connection: Connection, user: UserRef, session: ArchivedSession, now: datetime, counters: Counters
 ) -> int:
     """Add one session's excerpts; gives how many were there already."""
     if not session.excerpts:
@@ -52,7 +55,7 @@ def _append_session(
         found = (counters.archived_session_no, to_micros(session.session_time))
         connection.execute(_ADD_SESSION, (*owner, session.session_id, *found))
     session_no, session_time = found
-    known = set(connection.execute(_KNOWN, (*owner, session_no)).fetchall())
+    known = {tuple(row) for row in connection.execute(_KNOWN, (*owner, session_no)).fetchall()}
     dated = ArchivedSession(session.session_id, from_micros(session_time), session.excerpts)
     excerpts, postings = [], []
     for draft in session.excerpts:
@@ -67,7 +70,7 @@ def _append_session(
     return len(session.excerpts) - len(excerpts)
 
 
-def _columns(session: ArchivedSession, draft: ExcerptDraft, now: datetime) -> tuple[str | int | bytes, ...]:
+def _columns(session: ArchivedSession, draft: ExcerptDraft, now: datetime) -> tuple[Value, ...]:
     salt = secrets.token_bytes(16)
     proof = commitment(salt, excerpt_content(session.session_id, session.session_time, draft))
     return (

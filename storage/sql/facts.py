@@ -1,21 +1,23 @@
-"""Durable facts on SQLite."""
+"""Durable facts in SQL."""
 
-import sqlite3
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Final
+from typing import Final, TypeVar
 
 from assemblers.records import Fact, UserRef
 from storage.cursors import decode_number, encode_position
 from storage.errors import NotFound
 from storage.ports import FactDraft, FactSelector, FactSnapshot, FactWritten, Page, PageRequest, Receipt
+from storage.ports.epochs import Announcer
 from storage.snapshots import SnapshotCache
 from storage.sql.columns import MAX_NUMBER
-from storage.sqlite.checkpoints import Checkpoints
-from storage.sqlite.database import Database
-from storage.sqlite.fact_changes import delete_fact, invalidate_facts, record_facts
-from storage.sqlite.fact_rows import COLUMNS, EPOCH, FIND, SNAPSHOT, conditions, fact_of
-from storage.sqlite.receipts import forget_answers_with, once
+from storage.sql.engine import Connection, Database, user_scope
+from storage.sql.fact_changes import delete_fact, invalidate_facts, record_facts
+from storage.sql.fact_rows import COLUMNS, EPOCH, FIND, SNAPSHOT, conditions, fact_of
+from storage.sql.receipts import forget_answers_with, once
+from storage.sql.writing import Done, unless_known
+
+T = TypeVar("T")
 
 CACHE_BYTES: Final = 64 * 2**20
 _FACT_BYTES: Final = 1_000
@@ -24,11 +26,11 @@ _HEAVY_DRAFTS: Final = 32
 """More drafts than these would hold up the event loop."""
 
 
-class SqliteFacts:
+class SqlFacts:
     """The port `FactStore`."""
 
-    def __init__(self, database: Database, checkpoints: Checkpoints) -> None:
-        self._database, self._checkpoints = database, checkpoints
+    def __init__(self, database: Database, announcer: Announcer) -> None:
+        self._database, self._announcer = database, announcer
         self._cache: SnapshotCache[FactSnapshot] = SnapshotCache(self._load, _size, CACHE_BYTES)
 
     def peek(self, user: UserRef) -> FactSnapshot | None:
@@ -39,16 +41,22 @@ class SqliteFacts:
         """The snapshot."""
         return await self._cache.get(user)
 
+    def forget(self, user: UserRef) -> None:
+        """The user's facts changed."""
+        self._cache.forget(user)
+
     async def _load(self, user: UserRef) -> FactSnapshot:
         owner = (user.tenant_id, user.user_id)
-        async with self._database.snapshot() as snapshot:
-            row = snapshot.row(EPOCH, owner)
+        async with self._database.snapshot(user.tenant_id) as snapshot:
+            row = await snapshot.row(EPOCH, owner)
             facts = await snapshot.rows(SNAPSHOT, owner, lambda *columns: fact_of(user, *columns))
         return FactSnapshot(row[0] if row else 0, tuple(facts))
 
     async def get(self, user: UserRef, no: int) -> Fact:
         """The fact of a number, in whatever state."""
-        row = self._database.row(FIND, (user.tenant_id, user.user_id, no)) if abs(no) <= MAX_NUMBER else None
+        if abs(no) > MAX_NUMBER:
+            raise NotFound("no such fact")
+        row = await self._database.row(user.tenant_id, FIND, (user.tenant_id, user.user_id, no))
         if row is None:
             raise NotFound("no such fact")
         return fact_of(user, *row)
@@ -58,7 +66,7 @@ class SqliteFacts:
         where, arguments = conditions(user, selector)
         statement = f"SELECT {COLUMNS} FROM facts WHERE {where} AND no > ? ORDER BY no LIMIT ?"
         parameters = [*arguments, decode_number(page.cursor, 0), page.size + 1]
-        async with self._database.snapshot() as snapshot:
+        async with self._database.snapshot(user.tenant_id) as snapshot:
             facts = await snapshot.rows(statement, parameters, lambda *columns: fact_of(user, *columns))
         more = len(facts) > page.size
         items = tuple(facts[: page.size])
@@ -73,18 +81,17 @@ class SqliteFacts:
     ) -> tuple[FactWritten, ...]:
         """Store drafts in their order."""
 
-        def body(connection: sqlite3.Connection) -> tuple[FactWritten, ...]:
-            return once(
-                connection,
-                receipt,
-                lambda: record_facts(connection, user, drafts, now),
-                user,
-                _shown_by_writing,
-            )
+        def body(connection: Connection) -> Done[tuple[FactWritten, ...]]:
+            def change() -> Done[tuple[FactWritten, ...]]:
+                return record_facts(connection, user, drafts, now)
 
-        return await self._database.write(
-            body, lambda _: self._cache.forget(user), len(drafts) > _HEAVY_DRAFTS
-        )
+            return once(connection, receipt, change, user, _shown_by_writing)
+
+        with unless_known(lambda: self.forget(user)):
+            done = await self._database.write(
+                user_scope(user), body, lambda _: self.forget(user), len(drafts) > _HEAVY_DRAFTS
+            )
+            return await self._announced(user, done)
 
     async def invalidate(
         self,
@@ -96,32 +103,40 @@ class SqliteFacts:
     ) -> tuple[Fact, ...]:
         """Invalidate the current facts that are selected."""
 
-        def body(connection: sqlite3.Connection) -> tuple[Fact, ...]:
-            def change() -> tuple[Fact, ...]:
+        def body(connection: Connection) -> Done[tuple[Fact, ...]]:
+            def change() -> Done[tuple[Fact, ...]]:
                 return invalidate_facts(connection, user, selector, reason, now)
 
             return once(connection, receipt, change, user, lambda facts: (fact.no for fact in facts))
 
-        return await self._database.remove(
-            body, lambda _: self._cache.forget(user), heavy=selector.no is None
-        )
+        with unless_known(lambda: self.forget(user)):
+            done = await self._database.remove(
+                user_scope(user), body, lambda _: self.forget(user), heavy=selector.no is None
+            )
+            return await self._announced(user, done)
 
     async def delete(self, user: UserRef, no: int, etag: str, now: datetime, receipt: Receipt[Fact]) -> Fact:
         """Remove the content of a fact for good, also from the answers kept for repeats."""
 
-        def body(connection: sqlite3.Connection) -> Fact:
-            def change() -> Fact:
-                fact = delete_fact(connection, user, no, etag, now)
+        def body(connection: Connection) -> Done[Fact]:
+            def change() -> Done[Fact]:
+                done = delete_fact(connection, user, no, etag, now)
                 forget_answers_with(connection, user, no)
-                return fact
+                return done
 
             return once(connection, receipt, change, user)
 
-        def committed(_: Fact) -> None:
-            self._cache.forget(user)
-            self._checkpoints.scrub()
+        def committed(_: Done[Fact]) -> None:
+            self.forget(user)
+            self._database.scrub()
 
-        return await self._database.remove(body, committed)
+        with unless_known(lambda: self.forget(user)):
+            return await self._announced(user, await self._database.remove(user_scope(user), body, committed))
+
+    async def _announced(self, user: UserRef, done: Done[T]) -> T:
+        if done.epoch is not None:
+            await self._announcer.user_changed(user, done.epoch, None)
+        return done.result
 
 
 def _shown_by_writing(written: tuple[FactWritten, ...]) -> list[int]:

@@ -6,6 +6,7 @@ from typing import Final
 from assemblers.records import SessionRef
 from storage.ports import Seal, StoredTrace, TraceSelector
 from storage.sql.columns import from_micros, to_micros
+from storage.sql.engine import Value
 
 COLUMNS: Final = """sequence, trace_id, user_id, session_id, turn_id, policy, create_time, previous_hash,
     record_hash, record, content"""
@@ -44,7 +45,7 @@ def reader_of(tenant_id: str) -> Callable[..., StoredTrace]:
     return trace_of
 
 
-def conditions(tenant_id: str, selector: TraceSelector) -> tuple[str, list[str | int | bytes | None]]:
+def conditions(tenant_id: str, selector: TraceSelector) -> tuple[str, list[Value]]:
     """The WHERE clause of a selector and its arguments. Its text comes from here only, never from a caller."""
     created_from, created_until = selector.created_from, selector.created_until
     wanted: dict[str, str | int | None] = {
@@ -56,7 +57,7 @@ def conditions(tenant_id: str, selector: TraceSelector) -> tuple[str, list[str |
     }
     chosen = {clause: value for clause, value in wanted.items() if value is not None}
     clauses = ["tenant_id = ?", *chosen]
-    arguments: list[str | int | bytes | None] = [tenant_id, *chosen.values()]
+    arguments: list[Value] = [tenant_id, *chosen.values()]
     if selector.policy is not None:
         clauses.append(_OF_POLICY)
         arguments += [selector.policy, f"{selector.policy}/revisions/", f"{selector.policy}/revisions0"]

@@ -1,17 +1,18 @@
-"""Policy revisions and their activation on SQLite, mirrored in memory where every assembly looks."""
+"""Policy revisions and their activation in SQL, mirrored in memory where every assembly looks."""
 
-import sqlite3
+from collections.abc import Callable
 from datetime import datetime
-from typing import Final
+from typing import Final, TypeVar
 
 from storage.cursors import decode_name, decode_number, encode_position
 from storage.errors import NotFound
 from storage.mirrors import Mirror
 from storage.ports import Page, PageRequest, PolicyHead, Receipt, StoredPolicy
+from storage.ports.epochs import Announcer
 from storage.sql.columns import MAX_NUMBER
-from storage.sqlite.database import Database
-from storage.sqlite.policy_changes import activate_revision, register_revision, roll_back_head
-from storage.sqlite.policy_rows import (
+from storage.sql.engine import Connection, Database, Scope, tenant_scope
+from storage.sql.policy_changes import activate_revision, register_revision, roll_back_head
+from storage.sql.policy_rows import (
     FIND_ACTIVE,
     FIND_DEFAULT,
     FIND_HEAD,
@@ -21,7 +22,10 @@ from storage.sqlite.policy_rows import (
     head_of,
     revision_of,
 )
-from storage.sqlite.receipts import once
+from storage.sql.receipts import once
+from storage.sql.writing import Done, unless_known
+
+T = TypeVar("T")
 
 _KEPT: Final = 4_096
 
@@ -30,11 +34,11 @@ _REVISIONS = f"""SELECT no, {REVISION_COLUMNS} FROM policy_revisions
     WHERE tenant_id = ? AND policy_id = ? AND no < ? ORDER BY no DESC LIMIT ?"""
 
 
-class SqlitePolicies:
+class SqlPolicies:
     """The port `PolicyStore`."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    def __init__(self, database: Database, announcer: Announcer) -> None:
+        self._database, self._announcer = database, announcer
         self._active: Mirror[StoredPolicy | None] = Mirror(_KEPT)
         self._revisions: Mirror[StoredPolicy | None] = Mirror(_KEPT)
 
@@ -44,9 +48,9 @@ class SqlitePolicies:
 
     async def _read_active(self, tenant_id: str, policy_id: str) -> StoredPolicy | None:
         if policy_id:
-            row = self._database.row(FIND_ACTIVE, (tenant_id, policy_id))
+            row = await self._database.row(tenant_id, FIND_ACTIVE, (tenant_id, policy_id))
         else:
-            row = self._database.row(FIND_DEFAULT, (tenant_id,))
+            row = await self._database.row(tenant_id, FIND_DEFAULT, (tenant_id,))
         return None if row is None else revision_of(*row)
 
     async def revision(self, tenant_id: str, policy_id: str, digest: str) -> StoredPolicy | None:
@@ -55,28 +59,30 @@ class SqlitePolicies:
         return await self._revisions.get(key, lambda: self._read_revision(key))
 
     async def _read_revision(self, key: tuple[str, str, str]) -> StoredPolicy | None:
-        row = self._database.row(FIND_REVISION, key)
+        row = await self._database.row(key[0], FIND_REVISION, key)
         return None if row is None else revision_of(*row)
 
     async def register(self, revision: StoredPolicy, receipt: Receipt[StoredPolicy]) -> StoredPolicy:
         """Store a revision; an equal one is returned as it was first stored."""
 
-        def body(connection: sqlite3.Connection) -> StoredPolicy:
+        def body(connection: Connection) -> Done[StoredPolicy]:
             return once(connection, receipt, lambda: register_revision(connection, revision))
 
-        key = (revision.tenant_id, revision.policy_id, revision.digest)
-        return await self._database.write(body, lambda _: self._revisions.forget(key))
+        def forget() -> None:
+            self._revisions.forget((revision.tenant_id, revision.policy_id, revision.digest))
+
+        return await self._write(revision.tenant_id, body, forget)
 
     async def head(self, tenant_id: str, policy_id: str) -> PolicyHead:
         """The head of a policy."""
-        row = self._database.row(FIND_HEAD, (tenant_id, policy_id))
+        row = await self._database.row(tenant_id, FIND_HEAD, (tenant_id, policy_id))
         if row is None:
             raise NotFound("no such policy")
         return head_of(*row)
 
     async def heads(self, tenant_id: str, page: PageRequest) -> Page[PolicyHead]:
         """The tenant's policies by id."""
-        async with self._database.snapshot() as snapshot:
+        async with self._database.snapshot(tenant_id) as snapshot:
             heads = await snapshot.rows(_HEADS, (tenant_id, decode_name(page.cursor), page.size + 1), head_of)
         items = tuple(heads[: page.size])
         return Page(items, encode_position(items[-1].policy_id) if len(heads) > page.size else "")
@@ -84,7 +90,7 @@ class SqlitePolicies:
     async def revisions(self, tenant_id: str, policy_id: str, page: PageRequest) -> Page[StoredPolicy]:
         """A policy's revisions, newest first."""
         before = decode_number(page.cursor, MAX_NUMBER)
-        async with self._database.snapshot() as snapshot:
+        async with self._database.snapshot(tenant_id) as snapshot:
             rows = await snapshot.rows(_REVISIONS, (tenant_id, policy_id, before, page.size + 1), _numbered)
         items = rows[: page.size]
         cursor = encode_position(items[-1][0]) if len(rows) > page.size else ""
@@ -102,29 +108,47 @@ class SqlitePolicies:
     ) -> PolicyHead:
         """Make a revision active."""
 
-        def body(connection: sqlite3.Connection) -> PolicyHead:
-            def change() -> PolicyHead:
+        def body(connection: Connection) -> Done[PolicyHead]:
+            def change() -> Done[PolicyHead]:
                 return activate_revision(connection, tenant_id, policy_id, digest, as_default, etag, now)
 
             return once(connection, receipt, change)
 
-        return await self._database.write(body, self._head_changed)
+        return await self._write(tenant_id, body, lambda: self._forget_head(tenant_id, policy_id))
 
     async def roll_back(
         self, tenant_id: str, policy_id: str, etag: str, now: datetime, receipt: Receipt[PolicyHead]
     ) -> PolicyHead:
         """Make the previous revision active again."""
 
-        def body(connection: sqlite3.Connection) -> PolicyHead:
+        def body(connection: Connection) -> Done[PolicyHead]:
             return once(
                 connection, receipt, lambda: roll_back_head(connection, tenant_id, policy_id, etag, now)
             )
 
-        return await self._database.write(body, self._head_changed)
+        return await self._write(tenant_id, body, lambda: self._forget_head(tenant_id, policy_id))
 
-    def _head_changed(self, head: PolicyHead) -> None:
-        self._active.forget((head.tenant_id, head.policy_id))
-        self._active.forget((head.tenant_id, ""))
+    def forget_tenant(self, tenant_id: str) -> None:
+        """The tenant's policies changed."""
+        self._active.forget_tenant(tenant_id)
+        self._revisions.forget_tenant(tenant_id)
+
+    def _forget_head(self, tenant_id: str, policy_id: str) -> None:
+        self._active.forget((tenant_id, policy_id))
+        self._active.forget((tenant_id, ""))
+
+    async def _write(
+        self, tenant_id: str, body: Callable[[Connection], Done[T]], forget: Callable[[], None]
+    ) -> T:
+        with unless_known(forget):
+            done = await self._database.write(_scope(tenant_id), body, lambda _: forget())
+            if done.epoch is not None:
+                await self._announcer.tenant_changed(tenant_id, done.epoch)
+            return done.result
+
+
+def _scope(tenant_id: str) -> Scope:
+    return tenant_scope(tenant_id, "policies")
 
 
 def _numbered(

@@ -1,0 +1,148 @@
+"""The turns of live sessions in SQL."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from assemblers.records import SessionRef, Turn
+from storage.cursors import decode_number, encode_position
+from storage.errors import SessionChanged
+from storage.ports import (
+    ArchivedSession,
+    ArchiveWritten,
+    Page,
+    PageRequest,
+    Receipt,
+    SessionEnded,
+    TurnsWritten,
+)
+from storage.ports.epochs import Announcer
+from storage.sql.archive_changes import append_sessions
+from storage.sql.archives import SqlArchives
+from storage.sql.columns import to_micros
+from storage.sql.engine import Connection, Database, user_scope
+from storage.sql.receipts import once
+from storage.sql.retention import Retention
+from storage.sql.turn_rows import (
+    ALIVE,
+    COLUMNS,
+    COUNT_SESSION,
+    OF_SESSION,
+    REMOVE_SESSION,
+    add_turn,
+    owner,
+    turn_of,
+)
+from storage.sql.writing import Done, unless_known
+
+# The index is walked backwards to the latest question, so a long session costs no more than a short one.
+_SINCE_QUESTION = f"""SELECT {COLUMNS} FROM turns WHERE {OF_SESSION} AND {ALIVE} AND turn_no >= coalesce(
+    (SELECT turn_no FROM turns WHERE {OF_SESSION} AND {ALIVE} AND role = 'USER' ORDER BY turn_no DESC LIMIT 1), 0)
+    ORDER BY turn_no"""
+_PAGE = f"SELECT {COLUMNS} FROM turns WHERE {OF_SESSION} AND {ALIVE} AND turn_no > ? ORDER BY turn_no LIMIT ?"
+
+
+class SqlTranscripts:
+    """The port `TranscriptStore`."""
+
+    def __init__(
+        self, database: Database, archives: SqlArchives, announcer: Announcer, retention: Retention
+    ) -> None:
+        self._database, self._archives = database, archives
+        self._announcer, self._retention = announcer, retention
+
+    async def record(
+        self,
+        session: SessionRef,
+        turns: Sequence[Turn],
+        now: datetime,
+        expire_time: datetime | None,
+        receipt: Receipt[TurnsWritten],
+    ) -> TurnsWritten:
+        """Store turns behind the others, all or none."""
+
+        def change(connection: Connection) -> Done[TurnsWritten]:
+            recorded = sum(add_turn(connection, session, turn, now, expire_time) for turn in turns)
+            return Done(TurnsWritten(recorded, len(turns) - recorded))
+
+        def body(connection: Connection) -> Done[TurnsWritten]:
+            return once(connection, receipt, lambda: change(connection), session.user)
+
+        done = await self._database.write(user_scope(session.user), body)
+        self._retention.wrote(session.tenant_id, now)
+        return done.result
+
+    async def list(self, session: SessionRef, now: datetime, page: PageRequest) -> Page[Turn]:
+        """The session's turns, oldest first."""
+        after = decode_number(page.cursor, 0)
+        async with self._database.snapshot(session.tenant_id) as snapshot:
+            rows = await snapshot.rows(
+                _PAGE, (*owner(session), to_micros(now), after, page.size + 1), _numbered
+            )
+        items = rows[: page.size]
+        more = len(rows) > page.size
+        return Page(tuple(turn for _, turn in items), encode_position(items[-1][0]) if more else "")
+
+    async def since_last_question(self, session: SessionRef, now: datetime) -> tuple[Turn, ...]:
+        """The latest USER turn and all after it."""
+        condition = (*owner(session), to_micros(now))
+        rows = await self._database.rows(session.tenant_id, _SINCE_QUESTION, (*condition, *condition))
+        return tuple(turn_of(*row) for row in rows)
+
+    async def end(
+        self,
+        session: SessionRef,
+        archived: ArchivedSession | None,
+        now: datetime,
+        receipt: Receipt[SessionEnded],
+        expected_turns: int | None = None,
+    ) -> SessionEnded:
+        """Archive what is given and remove the session's turns."""
+
+        def body(connection: Connection) -> Done[SessionEnded]:
+            def change() -> Done[SessionEnded]:
+                return _end(connection, session, archived, now, expected_turns)
+
+            return once(connection, receipt, change, session.user)
+
+        def forget() -> None:
+            if archived is not None:
+                self._archives.forget(session.user)
+
+        def committed(_: Done[SessionEnded]) -> None:
+            self._database.scrub()
+            forget()
+
+        scope = user_scope(session.user)
+        with unless_known(forget):
+            # Archiving stores more than it removes, and must not use up what is kept for removals.
+            if archived is None:
+                done = await self._database.remove(scope, body, committed)
+            else:
+                done = await self._database.write(scope, body, committed, heavy=True)
+            if done.epoch is not None:
+                await self._announcer.user_changed(session.user, None, done.epoch)
+            return done.result
+
+
+def _end(
+    connection: Connection,
+    session: SessionRef,
+    archived: ArchivedSession | None,
+    now: datetime,
+    expected_turns: int | None,
+) -> Done[SessionEnded]:
+    ((count,),) = connection.execute(COUNT_SESSION, (*owner(session), to_micros(now))).fetchall()
+    if expected_turns not in (None, count):
+        raise SessionChanged
+    written: Done[ArchiveWritten | None] = Done(None)
+    if archived is not None:
+        added = append_sessions(connection, session.user, [archived], now)
+        written = Done(added.result, added.epoch)
+    connection.execute(REMOVE_SESSION, owner(session))
+    return Done(SessionEnded(count, written.result), written.epoch)
+
+
+def _numbered(
+    no: int, turn_id: str, role: str, speaker: str, occur_time: int, content: bytes
+) -> tuple[int, Turn]:
+    return no, turn_of(no, turn_id, role, speaker, occur_time, content)
