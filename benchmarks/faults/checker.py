@@ -1,0 +1,163 @@
+"""Holds every answer of a run against what is prescribed, and what is stored against what was acknowledged."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from benchmarks.faults.freshness import Freshness
+from benchmarks.faults.outcomes import Kind, Outcome, Record
+from benchmarks.faults.prescriptions import Prescription, Rules, union
+from benchmarks.faults.stored import stored_violations
+from benchmarks.faults.verdict import Findings, Rule, Verdict, Violation
+
+_UNTYPED: Final = frozenset({"UNKNOWN", "INTERNAL"})
+_CLIENT_SECONDS: Final = 0.1
+"""What the client itself may take to notice an answer, on a machine that it shares with what it measures."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expectations:
+    """What a run is held against: the fault's rules, the deadline of prompts in seconds, the number of gateways."""
+
+    rules: Rules
+    deadline: float
+    gateways: int = 1
+
+
+class FloorMissed(RuntimeError):
+    """Traffic before the fault was too thin for the run to count."""
+
+
+def check(record: Record, expected: Expectations) -> Verdict:
+    """The verdict on a run."""
+    judge = _Judge(record, expected)
+    findings = Findings((*judge.violations(), *stored_violations(record)))
+    timeline = record.timeline
+    during = [one for one in record.outcomes if timeline.fault <= one.started < timeline.healed]
+    prompts = [one for one in during if one.kind is Kind.ASSEMBLE]
+    writes = [one for one in during if one.kind is not Kind.ASSEMBLE]
+    before = sum(
+        one.ok and one.kind is Kind.ASSEMBLE and timeline.steady <= one.ended < timeline.fault
+        for one in record.outcomes
+    )
+    return Verdict(
+        calls=len(prompts),
+        right=sum(map(judge.right, prompts)),
+        writes=len(writes),
+        writes_right=sum(map(judge.right, writes)),
+        recovery=judge.recovery(),
+        steady_rate=before / max(1e-9, timeline.fault - timeline.steady),
+        findings=findings,
+    )
+
+
+def require_floor(verdict: Verdict, per_second: float) -> None:
+    """Raise `FloorMissed` where fewer prompts were answered before the fault: what is idle shows nothing."""
+    if verdict.steady_rate < per_second:
+        raise FloorMissed(
+            f"only {verdict.steady_rate:.0f} prompts a second were answered before the fault, "
+            f"{per_second:.0f} are needed"
+        )
+
+
+class _Judge:
+    """Judges single outcomes of one record."""
+
+    def __init__(self, record: Record, expected: Expectations) -> None:
+        self._record, self._expected, self._rules = record, expected, expected.rules
+        self._normal = _after_loss(expected.rules) if expected.rules.forgets_slots else expected.rules.normal
+        self._either = union(self._normal, expected.rules.during)
+        slots_from = record.timeline.healed if expected.rules.forgets_slots else 0.0
+        self._freshness = Freshness(record.outcomes, expected.gateways, slots_from)
+        self._repeats = _repeats(record)
+
+    def right(self, outcome: Outcome) -> bool:
+        """Whether it is as prescribed for when it was made."""
+        return not self._late(outcome) and self._prescription(outcome).permits(outcome)
+
+    def recovery(self) -> float:
+        """Seconds from the fault's end to the start of the last prompt that was not as without a fault."""
+        healed = self._record.timeline.healed
+        bad = [
+            one.started - healed
+            for one in self._record.outcomes
+            if one.kind is Kind.ASSEMBLE
+            and one.started >= healed
+            and id(one) not in self._repeats
+            and not (self._normal.permits(one) and not self._late(one))
+        ]
+        return max(bad, default=0.0)
+
+    def violations(self) -> Iterator[Violation]:
+        """Of all outcomes."""
+        fault = self._record.timeline.fault
+        for one in self._record.outcomes:
+            for rule, what in self._flaws(one):
+                yield Violation(
+                    rule, one.started - fault, f"{one.kind.value} {one.number} of {one.person}: {what}"
+                )
+
+    def _flaws(self, outcome: Outcome) -> Iterator[tuple[Rule, str]]:
+        if not self.right(outcome):
+            rule = Rule.PRESCRIBED if outcome.kind is Kind.ASSEMBLE else Rule.WRITE_PRESCRIBED
+            yield rule, _described(outcome)
+        if outcome.code in _UNTYPED:
+            yield Rule.UNTYPED, _described(outcome)
+        if self._late(outcome):
+            yield Rule.LATE, f"{outcome.ended - outcome.started:.2f} s"
+        yield from ((Rule.FOREIGN, what) for what in self._foreign(outcome))
+        yield from ((Rule.STALE, what) for what in self._freshness.flaws(outcome))
+
+    def _late(self, outcome: Outcome) -> bool:
+        took = outcome.ended - outcome.started
+        return outcome.kind is Kind.ASSEMBLE and took > self._expected.deadline + _CLIENT_SECONDS
+
+    def _foreign(self, outcome: Outcome) -> Iterator[str]:
+        if outcome.answer is None:
+            return
+        run = self._record.people[0].run
+        for canary in outcome.answer.canaries:
+            if (canary.run, canary.person) != (run, outcome.person):
+                yield f"shows {canary}"
+
+    def _prescription(self, outcome: Outcome) -> Prescription:
+        """That of the states that the call may have met. A repeat gets the answer that its turn was given first."""
+        timeline, rules = self._record.timeline, self._rules
+        before = outcome.started < timeline.fault + rules.settle
+        after = outcome.ended >= timeline.healed
+        during = outcome.ended >= timeline.fault and outcome.started < timeline.healed + rules.recovery
+        if id(outcome) in self._repeats or (during and (before or after)):
+            return self._either
+        if during:
+            return rules.during
+        return self._normal if after else rules.normal
+
+
+def _after_loss(rules: Rules) -> Prescription:
+    """Without a fault, once the store of the slots has come back with fewer or older ones."""
+    session = rules.normal.sections["SESSION"] | {"EMPTY", "STALE"}
+    return rules.normal.with_sections(SESSION=session)
+
+
+def _repeats(record: Record) -> frozenset[int]:
+    """The identities of attempts that were not their call's first."""
+    seen: set[tuple[Kind, int, int]] = set()
+    repeats: set[int] = set()
+    for one in sorted(record.outcomes, key=lambda outcome: outcome.started):
+        call = (one.kind, one.person, one.number)
+        if call in seen:
+            repeats.add(id(one))
+        seen.add(call)
+    return frozenset(repeats)
+
+
+def _described(outcome: Outcome) -> str:
+    """What came out, in short."""
+    answer = outcome.answer
+    if answer is None:
+        return outcome.failure
+    sections = " ".join(
+        f"{name}={shown.status}{f'/{shown.reason}' if shown.reason else ''}"
+        for name, shown in answer.sections.items()
+    )
+    return f"{outcome.failure} {sections} {list(answer.warnings)}"

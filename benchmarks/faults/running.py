@@ -1,0 +1,99 @@
+"""One run: traffic, a fault, its end, and what the checker says of it."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from benchmarks.faults.checker import Expectations, check, require_floor
+from benchmarks.faults.gateway_client import GatewayClient
+from benchmarks.faults.outcomes import Record, Timeline
+from benchmarks.faults.people import Person
+from benchmarks.faults.preparing import prepare
+from benchmarks.faults.prescriptions import Rules
+from benchmarks.faults.reading_back import read_back
+from benchmarks.faults.traffic import Load, Traffic
+from benchmarks.faults.verdict import Verdict
+
+FLOOR: Final = 0.8
+"""The share of the asked-for rate that must be answered before the fault."""
+_PATIENCE: Final = 15.0
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What is done to the stores, and what is then right. `begin` and `end` return once it is so."""
+
+    name: str
+    begin: Callable[[], Awaitable[None]]
+    end: Callable[[], Awaitable[None]]
+    rules: Rules
+
+
+@dataclass(frozen=True, slots=True)
+class Spans:
+    """Seconds of each part of a run. `drain` is for what was spooled to reach the store, before it is read back."""
+
+    warm_up: float = 3.0
+    before: float = 5.0
+    during: float = 100.0
+    after: float = 8.0
+    drain: float = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """How much: people beside those whose ids collide in each tenant, load, spans."""
+
+    more_people: int = 9
+    load: Load = field(default_factory=Load)
+    spans: Spans = field(default_factory=Spans)
+
+
+async def run(
+    fault: Fault, gateways: Sequence[GatewayClient], people: Sequence[Person], scale: Scale
+) -> Verdict:
+    """Prepare the people, run the traffic through the fault, read back, judge. Raises `FloorMissed`."""
+    record = await recorded(fault, gateways, people, scale)
+    verdict = check(record, Expectations(fault.rules, scale.load.deadline, len(gateways)))
+    require_floor(verdict, FLOOR * scale.load.prompts)
+    return verdict
+
+
+async def recorded(
+    fault: Fault, gateways: Sequence[GatewayClient], people: Sequence[Person], scale: Scale
+) -> Record:
+    """The record of a run, unjudged."""
+    await prepare(gateways[0], people)
+    traffic = Traffic(people, gateways, scale.load)
+    await traffic.furnish()
+    traffic.start()
+    try:
+        timeline = await _through(fault, scale.spans)
+    finally:
+        await traffic.stop(_PATIENCE)
+    await asyncio.sleep(scale.spans.drain)
+    stored = await read_back(gateways[0], people)
+    return Record(tuple(people), timeline, tuple(traffic.outcomes), stored)
+
+
+async def _through(fault: Fault, spans: Spans) -> Timeline:
+    await asyncio.sleep(spans.warm_up)
+    steady = time.monotonic()
+    await asyncio.sleep(spans.before)
+    began = time.monotonic()
+    try:
+        await fault.begin()
+        await asyncio.sleep(spans.during)
+    finally:
+        ended = asyncio.ensure_future(fault.end())
+        # A run that is cancelled still leaves the stores as it found them.
+        await asyncio.shield(ended)
+    healed = time.monotonic()
+    await asyncio.sleep(spans.after)
+    return Timeline(steady, began, healed, time.monotonic())
+
+
+async def nothing() -> None:
+    """The beginning and end of no fault."""
