@@ -7,6 +7,10 @@ class KeyFileError(StorageError):
     """The file of master keys cannot be used: it is not there, not private, or not in its form."""
 
 
+class KeyFileExists(KeyFileError):
+    """There is a file already where a new one was to be made."""
+
+
 class MasterKeyError(StorageUnavailable):
     """A master key that is needed cannot be used. At start this refuses the start; later the call."""
 

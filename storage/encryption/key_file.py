@@ -3,7 +3,8 @@
     # comment
     mk-9f86d081884c7d65 q1Yh...44 characters of base64...=
 
-A line is the key's id, a space, and 32 random bytes in base64. Blank lines and lines that begin with `#` say nothing,
+A line is the key's id, a space, and 32 random bytes in base64; then `spare` for a key that is not used yet, until a
+rotation makes it the current one. Blank lines and lines that begin with `#` say nothing,
 and are not kept when the file is written anew. The file must be a plain one that nobody but its owner can read (mode
 0600 or 0400). It is replaced as a whole: whoever reads it finds the old one or the new one. Changes by several
 processes come one after another, by a lock on the folder.
@@ -18,42 +19,44 @@ import tempfile
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
 from storage.encryption.data_key import KEY_BYTES, new_secret
-from storage.encryption.errors import KeyFileError
+from storage.encryption.errors import KeyFileError, KeyFileExists
 
 _HEADER: Final = (
     "# Master keys of Muniment; the first one is current. Whoever has this file can read the data, and without\n"
     "# it nobody can: keep a copy of it, and keep it apart from the backups of the data.\n"
 )
 _ID: Final = re.compile(r"[A-Za-z0-9._:/-]{1,128}")
+_SPARE: Final = " spare"
 _MAX_BYTES: Final = 2**20
 
 
 @dataclass(frozen=True, slots=True)
 class MasterKey:
-    """A key with its id."""
+    """A key with its id. `spare`: nothing was wrapped by it yet."""
 
     key_id: str
     secret: bytes = field(repr=False)
+    spare: bool = False
 
 
-def new_master_key() -> MasterKey:
+def new_master_key(spare: bool = False) -> MasterKey:
     """A fresh random key under a fresh id."""
-    return MasterKey(f"mk-{secrets.token_hex(8)}", new_secret())
+    return MasterKey(f"mk-{secrets.token_hex(8)}", new_secret(), spare)
 
 
 def create_key_file(path: Path) -> MasterKey:
-    """Make a file with one key. Raises `KeyFileError` where there is one already, which is left as it is."""
+    """Make a file with one key. Raises `KeyFileExists`, and leaves the file that is there as it is."""
     key = new_master_key()
     with _temporary(path, (key,)) as temporary:
         try:
             os.link(temporary, path)
         except FileExistsError:
-            raise KeyFileError("the file exists; choose another name") from None
+            raise KeyFileExists("the file exists; choose another name") from None
     return key
 
 
@@ -75,6 +78,23 @@ def add_master_key(path: Path) -> MasterKey:
     key = new_master_key()
     _change(path, lambda keys: (key, *keys))
     return key
+
+
+def add_spare_key(path: Path) -> MasterKey:
+    """Add a new key behind the others, for a rotation to come; it is durable on return."""
+    key = new_master_key(spare=True)
+    _change(path, lambda keys: (*keys, key))
+    return key
+
+
+def make_current(path: Path, key_id: str) -> None:
+    """Put a key of the file first; it is no spare one any more."""
+
+    def reordered(keys: tuple[MasterKey, ...]) -> Sequence[MasterKey]:
+        chosen = [replace(key, spare=False) for key in keys if key.key_id == key_id]
+        return chosen + [key for key in keys if key.key_id != key_id]
+
+    _change(path, reordered)
 
 
 def remove_master_keys(path: Path, key_ids: frozenset[str]) -> None:
@@ -109,7 +129,7 @@ def _locked(folder: Path) -> Iterator[None]:
 @contextmanager
 def _temporary(path: Path, keys: Sequence[MasterKey]) -> Iterator[Path]:
     """A durable file with these keys in the same folder; it is gone afterwards, unless it was given another name."""
-    lines = [f"{key.key_id} {b64encode(key.secret).decode()}\n" for key in keys]
+    lines = [_line(key) for key in keys]
     try:
         descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=".master-key-")  # mode 0600
     except OSError as error:
@@ -124,6 +144,10 @@ def _temporary(path: Path, keys: Sequence[MasterKey]) -> Iterator[Path]:
         _sync_folder(path.parent)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _line(key: MasterKey) -> str:
+    return f"{key.key_id} {b64encode(key.secret).decode()}{_SPARE if key.spare else ''}\n"
 
 
 def _sync_folder(folder: Path) -> None:
@@ -151,17 +175,19 @@ def _parse(text: bytes) -> tuple[MasterKey, ...]:
             if key.key_id in keys:
                 raise KeyFileError(f"line {number} of the master key file: the id stands there twice")
             keys[key.key_id] = key
-    if not keys:
-        raise KeyFileError("the master key file has no key; make one with `muniment keys create`")
-    return tuple(keys.values())
+    found = tuple(keys.values())
+    if not found or found[0].spare:
+        raise KeyFileError("the master key file has no current key; make one with `muniment keys create`")
+    return found
 
 
 def _parse_line(number: int, line: str) -> MasterKey:
-    parts = line.split()
+    key_id, _, rest = line.strip().partition(" ")
+    encoded = rest.removesuffix(_SPARE)
     try:
-        secret = b64decode(parts[-1], validate=True)
+        secret = b64decode(encoded, validate=True)
     except ValueError:
         secret = b""
-    if len(parts) != 2 or not _ID.fullmatch(parts[0]) or len(secret) != KEY_BYTES:
+    if not _ID.fullmatch(key_id) or len(secret) != KEY_BYTES:
         raise KeyFileError(f"line {number} of the master key file is not an id and 32 bytes in base64")
-    return MasterKey(parts[0], secret)
+    return MasterKey(key_id, secret, spare=encoded != rest)

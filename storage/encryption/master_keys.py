@@ -35,9 +35,14 @@ async def check_master_keys(database: Database, provider: KeyProvider, now: date
 
     Raises `MasterKeyMissing` or `MasterKeyWrong`.
     """
+    await check_known_master_keys(database, provider)
+    await register_current(database, provider, now)
+
+
+async def check_known_master_keys(database: Database, provider: KeyProvider) -> None:
+    """The provider has each master key in use, and they are the right ones. Raises as `check_master_keys` does."""
     for known in await known_master_keys(database):
         await provider.unwrap(known, MASTER_PROOF)
-    await register_current(database, provider, now)
 
 
 async def known_master_keys(database: Database) -> list[Wrapped]:

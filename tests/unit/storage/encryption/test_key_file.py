@@ -3,12 +3,20 @@
 import os
 import threading
 from base64 import b64encode
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from storage.encryption import KeyFileError, create_key_file
-from storage.encryption.key_file import add_master_key, read_key_file, remove_master_keys
+from storage.encryption.errors import KeyFileExists
+from storage.encryption.key_file import (
+    add_master_key,
+    add_spare_key,
+    make_current,
+    read_key_file,
+    remove_master_keys,
+)
 
 ONE = b64encode(bytes(32)).decode()
 TWO = b64encode(bytes(range(32))).decode()
@@ -40,7 +48,7 @@ def test_two_new_files_hold_different_keys(tmp_path: Path):
 
 def test_an_existing_file_is_not_overwritten(key_file: Path):
     before = key_file.read_bytes()
-    with pytest.raises(KeyFileError, match="exists"):
+    with pytest.raises(KeyFileExists, match="exists"):
         create_key_file(key_file)
     assert key_file.read_bytes() == before
     assert names_in(key_file.parent) == [key_file.name]
@@ -60,8 +68,9 @@ def test_comments_and_blank_lines_say_nothing_and_the_first_key_leads(tmp_path: 
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("", "no key"),
-        ("# only a comment\n", "no key"),
+        ("", "no current key"),
+        ("# only a comment\n", "no current key"),
+        (f"a {ONE} spare\n", "no current key"),
         (f"{ONE}\n", "line 1"),
         (f"a {ONE}\nb {ONE[:-4]}\n", "line 2"),
         ("a not-base64!\n", "line 1"),
@@ -110,6 +119,15 @@ def test_a_key_is_taken_out_but_never_the_current_one(key_file: Path):
         remove_master_keys(key_file, frozenset({second.key_id}))
     remove_master_keys(key_file, frozenset({first.key_id}))
     assert read_key_file(key_file) == (second,)
+
+
+def test_a_spare_key_comes_last_until_it_is_made_current(key_file: Path):
+    (first,) = read_key_file(key_file)
+    spare = add_spare_key(key_file)
+    assert read_key_file(key_file) == (first, spare)
+    assert spare.spare
+    make_current(key_file, spare.key_id)
+    assert read_key_file(key_file) == (replace(spare, spare=False), first)
 
 
 def test_keys_added_at_the_same_time_are_all_there(key_file: Path):
