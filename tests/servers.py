@@ -32,6 +32,8 @@ ROOT = Path(__file__).resolve().parents[1]
 PASSWORD = "of-tests-only"
 DATABASES = 16
 
+_MIGRATE = "import sys; from storage.postgres.migrating import upgrade; upgrade(sys.argv[1])"
+
 # Rows and not tables: hundreds of partitions take a second to truncate. As a superuser without triggers, since neither
 # row-level security nor what keeps rows from being changed is meant for this.
 _EMPTY = """
@@ -68,8 +70,8 @@ class PostgresDatabase:
         )
 
     def migrate(self) -> None:
-        """Bring the schema up to this release, as an operator does."""
-        command = [sys.executable, "-m", "storage.sql.migrate", self.owner_url]
+        """Bring the schema up to this release, in a process of its own: a loop may run in this one."""
+        command = [sys.executable, "-c", _MIGRATE, self.owner_url]
         environment = dict(os.environ) | {"PYTHONPATH": os.pathsep.join((str(ROOT / "proto"), str(ROOT)))}
         done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment, check=False)
         assert done.returncode == 0, done.stderr

@@ -43,6 +43,14 @@ def test_emptying_takes_rows_of_partitions_and_protected_tables_and_leaves_the_s
 
 
 @pytest.mark.parametrize("turn", [1, 2])
+def test_each_test_gets_a_migrated_database_without_rows(postgres: PostgresDatabase, turn: int):
+    assert postgres.execute("SELECT count(*) FROM tenants") == "0"
+    assert postgres.execute("SELECT count(*) FROM alembic_version") == "1"
+    postgres.execute(f"INSERT INTO tenants (tenant_id, epoch) VALUES ('left-{turn}', 1)")
+    assert PostgresAdmin(postgres.url).execute("TABLE tenants", postgres.name) == ""
+
+
+@pytest.mark.parametrize("turn", [1, 2])
 def test_each_test_gets_an_empty_cache(redis_url: str, turn: int):
     with Redis.from_url(redis_url) as client:
         assert client.dbsize() == 0
