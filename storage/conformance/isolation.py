@@ -33,7 +33,6 @@ CONFUSABLE = (
     UserRef("acme", "ann "),
     UserRef("acme", " ann"),
     UserRef("acme", "ann/"),
-    UserRef("acme", "ann\x00"),
     UserRef("acme", "аnn"),  # the first letter is Cyrillic
     UserRef("acme", "ánn"),
     UserRef("acme", "a\u0301nn"),

@@ -69,7 +69,8 @@ class TextSuite:
 
     async def test_naughty_ids_are_ids(self, storage: Storage) -> None:
         user = UserRef("acme", "ann")
-        names = [text for text in NAUGHTY if len(text) < 1_000]
+        # The contract admits no NUL in an id, and no longer ones.
+        names = [text for text in NAUGHTY if len(text) < 1_000 and "\0" not in text]
         for index, name in enumerate(names):
             draft = replace(fact(name, index), subject=Subject("customer", name), source=name, writer=name)
             await storage.facts.record(user, [draft], NOW, receipt())
