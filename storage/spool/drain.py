@@ -2,9 +2,10 @@
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final, NamedTuple
 
-from storage.errors import StorageError, StorageFull, StorageUnavailable
+from storage.errors import AlreadyExists, RequestIdReused, StorageError, StorageFull, StorageUnavailable
 from storage.ports import TraceDraft, TraceStore
 from storage.spool.spool import Spool
 
@@ -17,6 +18,15 @@ class Drained(NamedTuple):
 
     stored: int = 0
     refused: int = 0
+
+
+def beside(draft: TraceDraft) -> TraceDraft:
+    """The draft for a ledger that has another answer of its turn, or another use of its request id.
+
+    Both answers were given, so both are kept: this one under an id that no caller can give to a turn, and without the
+    turn and the claims that the other one has. What was sealed of it, the record, is as it was.
+    """
+    return replace(draft, turn_id=f"{draft.turn_id}~{draft.trace_id}", turn=None, request_id="")
 
 
 class Drains:
@@ -78,12 +88,19 @@ class Drains:
     async def _append(self, draft: TraceDraft) -> bool | None:
         """None: the store does not answer now."""
         try:
-            await self._traces.append(draft)
+            await self._store(draft)
         except (StorageUnavailable, StorageFull, TimeoutError):
             return None
         except StorageError:
             return False
         return True
+
+    async def _store(self, draft: TraceDraft) -> None:
+        """A trace that is stored already is done. One whose turn got another answer stands beside that one's."""
+        try:
+            await self._traces.append(draft)
+        except (AlreadyExists, RequestIdReused):
+            await self._traces.append(beside(draft))
 
     async def _remove_left(self, spool: Spool) -> None:
         if spool is not self._spools[0] and not spool.refused:

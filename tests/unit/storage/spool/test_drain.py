@@ -1,14 +1,14 @@
 """Draining: oldest first, once each, for as long as the store takes them."""
 
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from storage.conformance.samples import trace
-from storage.errors import RequestIdReused, StorageUnavailable
+from storage.errors import AlreadyExists, LimitExceeded, StorageUnavailable
 from storage.ports import TraceDraft
 from storage.spool import Drains, Spool, open_spools
 from storage.spool.drain import AT_ONCE
@@ -23,17 +23,21 @@ class Store:
     takes: int = 1_000_000
     stored: dict[str, TraceDraft] = field(default_factory=dict)
     refuses: set[str] = field(default_factory=set)
+    answered: set[str] = field(default_factory=set)
     hangs: bool = False
 
     async def append(self, draft: TraceDraft) -> Any:
         if self.hangs:
             await asyncio.sleep(3_600)
         if draft.trace_id in self.refuses:
-            raise RequestIdReused("used")
-        if draft.trace_id not in self.stored:
-            if len(self.stored) >= self.takes:
-                raise StorageUnavailable("down")
-            self.stored[draft.trace_id] = draft
+            raise LimitExceeded("traces", 1)
+        if self.stored.get(draft.trace_id) == draft:
+            return
+        if len(self.stored) >= self.takes:
+            raise StorageUnavailable("down")
+        if draft.turn_id in self.answered:
+            raise AlreadyExists("turn_id")
+        self.stored[draft.trace_id] = draft
 
 
 def drains(store: Store, *spools: Spool, seconds: float = 10.0) -> Drains:
@@ -133,4 +137,18 @@ async def test_traces_may_come_while_others_go(reopen: Opening):
         [f"t{number:03}" for number in range(40)] + [f"u{number:03}" for number in range(40)]
     )
     assert spool.bytes_used == 0
+    await spool.close()
+
+
+async def test_a_second_answer_of_a_turn_stands_beside_the_first(reopen: Opening):
+    spool, store = await reopen(), Store(answered={"turn-of-t001"})
+    await filled(spool, 3)
+    assert await drains(store, spool).drain() == (3, 0)
+    kept = store.stored["t001"]
+    assert kept == replace(trace("t001"), turn_id="turn-of-t001~t001")
+    assert (kept.turn, kept.request_id) == (None, "")
+    # A process that died before it could note that draws it once more.
+    await filled(spool, 3)
+    assert await drains(store, spool).drain() == (3, 0)
+    assert len(store.stored) == 3
     await spool.close()
