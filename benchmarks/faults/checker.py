@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 from benchmarks.faults.freshness import Freshness
 from benchmarks.faults.outcomes import Kind, Outcome, Record
@@ -13,6 +13,10 @@ from benchmarks.faults.verdict import Findings, Rule, Verdict, Violation
 _UNTYPED: Final = frozenset({"UNKNOWN", "INTERNAL"})
 _CLIENT_SECONDS: Final = 0.1
 """What the client itself may take to notice an answer, on a machine that it shares with what it measures."""
+
+
+Call: TypeAlias = tuple[Kind, int, int]
+"""What all attempts of a call have in common: kind, person, number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +73,7 @@ class _Judge:
         self._either = union(self._normal, expected.rules.during)
         slots_from = record.timeline.healed if expected.rules.forgets_slots else 0.0
         self._freshness = Freshness(record.outcomes, expected.gateways, slots_from)
-        self._repeats = _repeats(record)
+        self._asked = _asked(record)
 
     def right(self, outcome: Outcome) -> bool:
         """Whether it is as prescribed for when it was made."""
@@ -83,7 +87,7 @@ class _Judge:
             for one in self._record.outcomes
             if one.kind is Kind.ASSEMBLE
             and one.started >= healed
-            and id(one) not in self._repeats
+            and not self._is_repeat(one)
             and not (self._normal.permits(one) and not self._late(one))
         ]
         return max(bad, default=0.0)
@@ -106,7 +110,9 @@ class _Judge:
         if self._late(outcome):
             yield Rule.LATE, f"{outcome.ended - outcome.started:.2f} s"
         yield from ((Rule.FOREIGN, what) for what in self._foreign(outcome))
-        yield from ((Rule.STALE, what) for what in self._freshness.flaws(outcome))
+        yield from (
+            (Rule.STALE, what) for what in self._freshness.flaws(outcome, self._asked[_call(outcome)])
+        )
 
     def _late(self, outcome: Outcome) -> bool:
         took = outcome.ended - outcome.started
@@ -120,13 +126,16 @@ class _Judge:
             if (canary.run, canary.person) != (run, outcome.person):
                 yield f"shows {canary}"
 
+    def _is_repeat(self, outcome: Outcome) -> bool:
+        return outcome.started > self._asked[_call(outcome)]
+
     def _prescription(self, outcome: Outcome) -> Prescription:
         """That of the states that the call may have met. A repeat gets the answer that its turn was given first."""
         timeline, rules = self._record.timeline, self._rules
         before = outcome.started < timeline.fault + rules.settle
         after = outcome.ended >= timeline.healed
         during = outcome.ended >= timeline.fault and outcome.started < timeline.healed + rules.recovery
-        if id(outcome) in self._repeats or (during and (before or after)):
+        if self._is_repeat(outcome) or (during and (before or after)):
             return self._either
         if during:
             return rules.during
@@ -139,16 +148,17 @@ def _after_loss(rules: Rules) -> Prescription:
     return rules.normal.with_sections(SESSION=session)
 
 
-def _repeats(record: Record) -> frozenset[int]:
-    """The identities of attempts that were not their call's first."""
-    seen: set[tuple[Kind, int, int]] = set()
-    repeats: set[int] = set()
-    for one in sorted(record.outcomes, key=lambda outcome: outcome.started):
-        call = (one.kind, one.person, one.number)
-        if call in seen:
-            repeats.add(id(one))
-        seen.add(call)
-    return frozenset(repeats)
+def _asked(record: Record) -> dict[Call, float]:
+    """When each call was made first."""
+    first: dict[Call, float] = {}
+    for one in record.outcomes:
+        call = _call(one)
+        first[call] = min(first.get(call, one.started), one.started)
+    return first
+
+
+def _call(outcome: Outcome) -> Call:
+    return outcome.kind, outcome.person, outcome.number
 
 
 def _described(outcome: Outcome) -> str:

@@ -51,23 +51,26 @@ class Freshness:
         self._facts = {key: Acknowledged(found) for key, found in facts.items()}
         self._slots = {person: Acknowledged(found) for person, found in slots.items()}
 
-    def flaws(self, outcome: Outcome) -> Iterator[str]:
-        """What an answer shows in whole sections though something newer was acknowledged before it was asked."""
+    def flaws(self, outcome: Outcome, asked: float) -> Iterator[str]:
+        """What an answer shows in whole sections though something newer was acknowledged before `asked`.
+
+        That is when its turn was asked for first: a repeat gets the answer of then.
+        """
         answer = outcome.answer
         if answer is None:
             return
         if answer.status("FACTS") in _WHOLE:
             for key in range(FACT_KEYS):
-                expected = self._expected_fact(outcome, key)
+                expected = self._expected_fact(outcome, key, asked)
                 shown = answer.facts.get(key, _NEVER)
                 if shown < expected:
                     yield f"fact {shown} of key {key} where {expected} was acknowledged"
         if answer.status("SESSION") in _WHOLE_OR_EMPTY:
             slots = self._slots.get(outcome.person)
-            expected = _NEVER if slots is None else slots.before(outcome.started)
+            expected = _NEVER if slots is None else slots.before(asked)
             if answer.slot < expected:
                 yield f"slot {answer.slot} where {expected} was acknowledged"
 
-    def _expected_fact(self, outcome: Outcome, key: int) -> int:
+    def _expected_fact(self, outcome: Outcome, key: int, asked: float) -> int:
         found = self._facts.get((outcome.gateway, outcome.person, key))
-        return _NEVER if found is None else found.before(outcome.started)
+        return _NEVER if found is None else found.before(asked)
