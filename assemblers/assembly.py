@@ -167,6 +167,8 @@ class HistorySummary:
     """What the trace holds of the archive beyond the listed candidates. Scores are millionths.
 
     `archive_end_no` is one past the highest excerpt number under that epoch: what has it or more was archived later.
+    Where vectors had a say: `embedder` is the id of their space, `floor_permille` the cosine from which an excerpt
+    could be shown by its vector alone, `embedded` how many had one, and `query_vector` the question's, packed.
     """
 
     matched: int
@@ -174,6 +176,10 @@ class HistorySummary:
     archive_epoch: int
     query_terms: tuple[str, ...]
     archive_end_no: int = 0
+    embedder: str = ""
+    floor_permille: int = 0
+    embedded: int = 0
+    query_vector: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,7 @@ _OWN_FIELDS: Mapping[SectionKind, tuple[str, ...]] = {
         "history.min_score_micros",
         "history.skip_current_session",
         "history.max_excerpts",
+        "history.min_similarity_permille",
     ),
 }
 _RULE_FIELDS: Mapping[SectionKind, tuple[str, ...]] = {
@@ -44,7 +45,7 @@ _RULE_FIELDS: Mapping[SectionKind, tuple[str, ...]] = {
 }
 ALLOWLIST_FIELD, TTL_FIELD, CONFIDENCE_FIELD, MAX_FACTS_FIELD = 3, 4, 5, 6
 """Places in the `fields` of FACTS."""
-ASSISTANT_FIELD, THRESHOLD_FIELD, CURRENT_SESSION_FIELD, MAX_EXCERPTS_FIELD = 3, 4, 5, 6
+ASSISTANT_FIELD, THRESHOLD_FIELD, CURRENT_SESSION_FIELD, MAX_EXCERPTS_FIELD, SIMILARITY_FIELD = 3, 4, 5, 6, 7
 """Places in the `fields` of HISTORY."""
 
 

@@ -67,6 +67,11 @@ class Vectors:
         products = self.matrix @ question
         return np.rint(products.astype(np.float64) / _STEPS_PER_MICRO).astype(np.int64)
 
+    def taken(self, indexes: NDArray[np.intp]) -> "Vectors":
+        """Those of some units, in the order of `indexes`."""
+        matrix, present = self.matrix[indexes], self.present[indexes]
+        return Vectors(self.space, matrix, present, int(present.sum()))
+
     def missing(self) -> NDArray[np.intp]:
         """Indexes of the units without a vector."""
         return np.flatnonzero(~self.present)

@@ -17,6 +17,7 @@ from assemblers.plan import (
     ASSISTANT_FIELD,
     CURRENT_SESSION_FIELD,
     MAX_EXCERPTS_FIELD,
+    SIMILARITY_FIELD,
     THRESHOLD_FIELD,
     SectionPlan,
 )
@@ -31,6 +32,8 @@ _EXCERPT = SourceKind.EXCERPT
 _EXCLUDED, _NOWHERE = bytearray((EXCLUDED,)), array("i", (NOT_PLACED,))
 """One row of a column, to be repeated."""
 
+_MICROS_PER_PERMILLE = 1000
+
 Verdict = tuple[Reason, int]
 
 
@@ -38,8 +41,9 @@ Verdict = tuple[Reason, int]
 class HistoryInput:
     """A ranked archive: `ranking.units` are indexes into `archive`, best first under a total order.
 
-    `current_session_id` is the session of the turn, whose own archived excerpts a policy may leave out. The epoch and
-    `archive_end_no` (one past the highest excerpt number) are for the trace.
+    `current_session_id` is the session of the turn, whose own archived excerpts a policy may leave out. The epoch,
+    `archive_end_no` (one past the highest excerpt number) and `query_vector` (packed, empty without one) are for the
+    trace.
     """
 
     archive: PreparedArchive
@@ -48,16 +52,21 @@ class HistoryInput:
     archive_epoch: int
     archive_end_no: int
     current_session_id: str = ""
+    query_vector: bytes = b""
 
     def summary(self) -> HistorySummary:
         """What the trace holds beyond the candidates."""
-        return HistorySummary(
-            self.ranking.matched,
-            self.ranking.cutoff or 0,
+        ranking, fusion = self.ranking, self.ranking.fusion
+        plain = (
+            ranking.matched,
+            ranking.cutoff or 0,
             self.archive_epoch,
             self.query_terms,
             self.archive_end_no,
         )
+        if fusion is None:
+            return HistorySummary(*plain)
+        return HistorySummary(*plain, fusion.space, fusion.floor_permille, fusion.embedded, self.query_vector)
 
 
 class HistoryCandidates(NamedTuple):
@@ -163,9 +172,24 @@ def history_block(
 
 def _scores(ranking: Ranking) -> dict[str, Int64s]:
     legs = ranking.legs
-    return {
+    scores = {
         "total": ranking.scores, "keyword": legs.keyword, "neighbour": legs.neighbour, "session": legs.session
     }  # fmt: skip
+    return scores if ranking.fusion is None else scores | {"cosine": ranking.fusion.cosines}
+
+
+def below_threshold(ranking: Ranking, settings: HistorySection) -> list[int]:
+    """The rows of a ranking that are not good enough to be shown, whatever the room.
+
+    By keywords alone it is the score that counts. Where vectors had a say, each of the two has its own threshold in its
+    own measure, since a fused score means nothing beyond its archive; one of them is enough.
+    """
+    least, scores, fusion = settings.min_score_micros, ranking.scores, ranking.fusion
+    if fusion is None:
+        low = scores < least if len(scores) and scores[-1] < least else None
+    else:
+        low = (ranking.legs.total() < least) & (fusion.cosines < fusion.floor_permille * _MICROS_PER_PERMILLE)
+    return [] if low is None else np.flatnonzero(low).tolist()
 
 
 def _unfit(
@@ -176,11 +200,11 @@ def _unfit(
     known_values: frozenset[str],
 ) -> dict[int, Verdict]:
     """The rows that no budget would let in. Mostly there are none, so each rule first asks whether it applies."""
-    archive, scores = history.archive, history.ranking.scores
+    archive, ranking = history.archive, history.ranking
     unfit: dict[int, Verdict] = {}
-    if len(scores) and scores[-1] < settings.min_score_micros:
-        low = np.flatnonzero(scores < settings.min_score_micros).tolist()
-        unfit |= dict.fromkeys(low, (Reason.BELOW_THRESHOLD, THRESHOLD_FIELD))
+    if low := below_threshold(ranking, settings):
+        field = THRESHOLD_FIELD if ranking.fusion is None else SIMILARITY_FIELD
+        unfit |= dict.fromkeys(low, (Reason.BELOW_THRESHOLD, field))
     if settings.skip_current_session and history.current_session_id in archive.session_ids:
         sessions = [i for i, name in enumerate(archive.session_ids) if name == history.current_session_id]
         own = np.flatnonzero(np.isin(archive.sessions[ranked], sessions)).tolist()

@@ -112,6 +112,7 @@ def _content(identity: TraceIdentity, inputs: TracedInputs, assembly: Assembly) 
         slots_before=inputs.slots,
         slots_after=assembly.slots,
         query_terms=history.query_terms if history else (),
+        query_vector=history.query_vector if history else b"",
         refs=tuple([block.refs for block in assembly.blocks if isinstance(block.refs, tuple)]),
         prompt_sha256=prompt.prompt_sha256,
         section_sha256=prompt.section_sha256,

@@ -112,7 +112,10 @@ def _counting(counting: Counting) -> str:
 def _history(history: HistorySummary | None) -> str:
     if history is None:
         return "null"
-    return f"[{history.matched},{history.cutoff_micros},{history.archive_epoch},{history.archive_end_no}]"
+    vectors = (
+        f",{q(history.embedder)},{history.floor_permille},{history.embedded}" if history.embedder else ""
+    )
+    return f"[{history.matched},{history.cutoff_micros},{history.archive_epoch},{history.archive_end_no}{vectors}]"
 
 
 def _record(header: Node, columns: ColumnReader) -> TraceRecord:
@@ -174,7 +177,10 @@ def _read_history(node: Node) -> HistorySummary | None:
     if node.optional() is None:
         return None
     matched, cutoff, epoch, end_no = (node[i].integer() for i in range(4))
-    return HistorySummary(matched, cutoff, epoch, (), end_no)
+    if len(node.items()) == 4:
+        return HistorySummary(matched, cutoff, epoch, (), end_no)
+    embedder, floor, embedded = node[4].text(), node[5].integer(), node[6].integer()
+    return HistorySummary(matched, cutoff, epoch, (), end_no, embedder, floor, embedded)
 
 
 def _read_degradation(node: Node) -> CodedDegradation:

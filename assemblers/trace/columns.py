@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final, TypeVar
 
@@ -19,6 +20,15 @@ _U1: Final[np.dtype[np.uint8]] = np.dtype("u1")
 _I4: Final[np.dtype[np.int32]] = np.dtype("<i4")
 _U4: Final[np.dtype[np.uint32]] = np.dtype("<u4")
 _I8: Final[np.dtype[np.int64]] = np.dtype("<i8")
+
+_SIGNED: Final = -4
+"""Stands in the header for scores of four bytes of which some are negative."""
+
+_SCORE_TYPES: Final[Mapping[int, np.dtype[np.int32] | np.dtype[np.uint32] | np.dtype[np.int64]]] = {
+    4: _U4,
+    _SIGNED: _I4,
+    8: _I8,
+}
 
 _LITTLE_ENDIAN: Final = _I4.isnative
 
@@ -56,7 +66,7 @@ class ColumnWriter:
         if names:
             legs, score_bytes = _legs([scores[name] for name in names])
             self._columns.append(legs)
-        self._expected += rows * (_PLAIN_ROW_BYTES + 4 * numbered + score_bytes * len(names))
+        self._expected += rows * (_PLAIN_ROW_BYTES + 4 * numbered + abs(score_bytes) * len(names))
         return (
             f"[{quoted(block.section)},{quoted(block.source_kind)},{quoted(block.item_prefix)},{rows},{numbered},"
             f"{_quoted(block.policy_fields)},{block.message},{block.part},{_quoted(names)},{score_bytes}]"
@@ -77,14 +87,15 @@ def _bytes(column: npt.NDArray[_Scalar]) -> bytes:
 
 def _legs(legs: list[npt.NDArray[np.int64]]) -> tuple[bytes, int]:
     """The scores of all legs, one leg after the other, and the bytes of each: 4 where all fit, which they do
-    under any weights but extreme ones."""
+    under any weights but extreme ones, and `_SIGNED` where some are negative."""
     whole = np.concatenate(legs)
     halves = whole.view(np.uint32)
     low, high = (halves[::2], halves[1::2]) if _LITTLE_ENDIAN else (halves[1::2], halves[::2])
     # Bytes are compared in a third of the time that numpy takes to look for one that is not zero.
     if high.tobytes() == bytes(high.nbytes):
         return _bytes(low), 4
-    return _bytes(whole), 8
+    signed = whole.astype(np.int32)
+    return (_bytes(signed), _SIGNED) if np.array_equal(signed, whole) else (_bytes(whole), 8)
 
 
 @lru_cache(maxsize=1024)
@@ -108,7 +119,7 @@ class ColumnReader:
         refs: tuple[str, ...] | npt.NDArray[np.int32] = ("",) * rows
         if line[4].integer():
             refs = self._take(rows, _I4).astype(np.int32, copy=False)
-        score_type = _I8 if line[9].integer() == _I8.itemsize else _U4
+        score_type = _SCORE_TYPES.get(line[9].integer(), _U4)
         scores = {name: self._take(rows, score_type).astype(np.int64, copy=False) for name in line[8].texts()}
         _check_codes(outcomes, _LAST_OUTCOME, "outcome", line)
         _check_codes(reasons, _LAST_REASON, "reason", line)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64decode, b64encode
 from collections.abc import Iterable, Mapping
 from typing import Final
 
@@ -46,6 +47,7 @@ def encode_content(content: TraceContent) -> bytes:
             f'{{"asked":{_asked(content.asked)}{_listed("degradations", map(_degradation, content.degradations))}'
             f"{_listed('material', map(_material, content.material))}{_mapped('notes', content.notes)}"
             f',"prompt_sha256":{q(content.prompt_sha256)}{_listed("query_terms", map(q, content.query_terms))}'
+            f"{_vector(content.query_vector)}"
             f'{_listed("refs", map(quoted_list, content.refs))},"salt":"{content.salt.hex()}"'
             f'{_mapped("section_sha256", content.section_sha256)},"session_id":{q(content.session_id)}'
             f'{_slots_after(content.slots_after, before)}{_slots_before(before)},"turn":{_turn_input(content.turn)}'
@@ -75,6 +77,10 @@ def _mapped(name: str, texts: Mapping[SectionKind, str]) -> str:
     if not texts:
         return ""
     return f',"{name}":{{{",".join([f"{q(kind)}:{q(text)}" for kind, text in sorted(texts.items())])}}}'
+
+
+def _vector(packed: bytes) -> str:
+    return f',"query_vector":"{b64encode(packed).decode()}"' if packed else ""
 
 
 def _asked(asked: Asked) -> str:
@@ -183,6 +189,7 @@ def _read(node: Node) -> TraceContent:
         slots_before=slots_before,
         slots_after=_read_slots_after(node, slots_before),
         query_terms=tuple(item.text() for item in node.listed("query_terms")),
+        query_vector=_read_vector(node.get("query_vector")),
         refs=tuple(item.texts() for item in node.listed("refs")),
         prompt_sha256=node["prompt_sha256"].text(),
         section_sha256=_read_sections(node.get("section_sha256")),
@@ -190,6 +197,15 @@ def _read(node: Node) -> TraceContent:
         degradations=tuple(_read_degradation(item) for item in node.listed("degradations")),
         warnings=tuple(item.text() for item in node.listed("warnings")),
     )
+
+
+def _read_vector(node: Node | None) -> bytes:
+    if node is None:
+        return b""
+    try:
+        return b64decode(node.text(), validate=True)
+    except ValueError:
+        raise MalformedTrace(f"{node.path} is not base64") from None
 
 
 def _read_asked(node: Node) -> Asked:

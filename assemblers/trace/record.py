@@ -79,7 +79,7 @@ class TraceRecord:
     `user`, `session` and `turn` are keyed by the user's pseudonym, which is not in the record: without its
     row nobody can link or guess them. Blocks whose refs are texts are encoded without these (they may be ids
     of foreign systems) and decode with empty ones; `assemblers.trace.candidates.with_refs` puts them back
-    from the content. `history` decodes without its query terms for the same reason, `budget` without its
+    from the content. `history` decodes without its query terms and vector for the same reason, `budget` without its
     notes.
     """
 
@@ -124,6 +124,7 @@ class TraceContent:
     """The side that can be erased: everything a replay needs that is not stored elsewhere for good.
 
     `refs` are those of the blocks with textual refs, in the order of the blocks. Digests are SHA-256 in hex.
+    `query_vector` is packed (`assemblers.ranking.pack_question`), empty where no vectors were searched.
     """
 
     salt: bytes
@@ -140,3 +141,4 @@ class TraceContent:
     notes: Mapping[SectionKind, str]
     degradations: tuple[Degradation, ...]
     warnings: tuple[str, ...]
+    query_vector: bytes = b""

@@ -59,9 +59,7 @@ def excerpt_remedy(
         return _room(found, _date_tokens(excerpt, record, given), record, given)
     settings = given.policy.policy.settings(HistorySection) or HistorySection()
     if found.reason is Reason.BELOW_THRESHOLD:
-        score = found.scores.get("total", 0)
-        text = f"It scored {_micros(score)}; the threshold is {_micros(settings.min_score_micros)}: lower it."
-        return Remedy(text, {"score": _micros(score), "threshold": _micros(settings.min_score_micros)})
+        return _below_threshold(found, settings, record)
     if found.reason is Reason.DUPLICATE and found.policy_field:
         return Remedy("It is of the session at hand, which the policy leaves out: allow it there.")
     if found.reason is Reason.KEY_NOT_ALLOWED:
@@ -122,6 +120,23 @@ def _doubtful(fact: Fact, given: Surroundings) -> Remedy:
         f"Its confidence is {has / 1000:g}, and {needs / 1000:g} is asked for: confirm it, or ask for less."
     )
     return Remedy(text, {"confidence": f"{has / 1000:g}", "threshold": f"{needs / 1000:g}"})
+
+
+def _below_threshold(found: Candidate, settings: HistorySection, record: TraceRecord) -> Remedy:
+    """By keywords alone the score counts; with vectors the keyword score or the cosine must be high enough."""
+    least = settings.min_score_micros
+    if "cosine" not in found.scores:
+        score = found.scores.get("total", 0)
+        text = f"It scored {_micros(score)}; the threshold is {_micros(least)}: lower it."
+        return Remedy(text, {"score": _micros(score), "threshold": _micros(least)})
+    score = sum(found.scores.get(leg, 0) for leg in ("keyword", "neighbour", "session"))
+    cosine, floor = found.scores["cosine"], record.history.floor_permille * 1000 if record.history else 0
+    text = (
+        f"Its keyword score is {_micros(score)} and its cosine {_micros(cosine)}; {_micros(least)} or {_micros(floor)}"
+        " is asked for: lower one of the two."
+    )
+    figures = {"score": score, "threshold": least, "cosine": cosine, "similarity_floor": floor}
+    return Remedy(text, {name: _micros(value) for name, value in figures.items()})
 
 
 def _room(found: Candidate, group_tokens: int, record: TraceRecord, given: Surroundings) -> Remedy:

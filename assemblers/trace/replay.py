@@ -17,11 +17,12 @@ from assemblers.assembly import (
     Assembly,
     CandidateBlock,
     Conditions,
+    HistorySummary,
     SourceKind,
     TurnInput,
 )
 from assemblers.policy.model import PolicyRevision
-from assemblers.ranking import Legs, Ranking
+from assemblers.ranking import Fusion, Legs, Ranking, Vectors
 from assemblers.records import (
     Degradation,
     Excerpt,
@@ -69,7 +70,8 @@ _REFUSED: Final = frozenset(_STATE) | {
 class Surroundings:
     """What a record names and does not hold, looked up by those names.
 
-    `facts` and `excerpts` are by number, the user's own; deleted ones are missing or have the state DELETED.
+    `facts` and `excerpts` are by number, the user's own; deleted ones are missing or have the state DELETED. `vectors`
+    are those of the excerpts in their order as of now; a replay needs none.
     """
 
     policy: PolicyRevision
@@ -78,6 +80,7 @@ class Surroundings:
     zone: tzinfo
     facts: Mapping[int, Fact]
     excerpts: Mapping[int, Excerpt]
+    vectors: Vectors | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +234,7 @@ def _history(record: TraceRecord, content: TraceContent, given: Surroundings) ->
     scores = [block.scores.get(leg, _NO_SCORES) for leg in ("total", "keyword", "neighbour", "session")]
     ranking = Ranking(
         np.arange(len(block), dtype=np.int32), scores[0], Legs(*scores[1:]), summary.matched,
-        summary.cutoff_micros or None,
+        summary.cutoff_micros or None, _fusion(block, summary),
     )  # fmt: skip
     return HistoryInput(
         archive,
@@ -240,7 +243,16 @@ def _history(record: TraceRecord, content: TraceContent, given: Surroundings) ->
         summary.archive_epoch,
         summary.archive_end_no,
         content.session_id,
+        content.query_vector,
     )
+
+
+def _fusion(block: CandidateBlock, summary: HistorySummary) -> Fusion | None:
+    """What the vectors had to do with it; no embedder is needed to know."""
+    if not summary.embedder:
+        return None
+    cosines = block.scores.get("cosine", _NO_SCORES)
+    return Fusion(summary.embedder, summary.floor_permille, summary.embedded, cosines)
 
 
 def _excerpts(block: CandidateBlock, known: Mapping[int, Excerpt]) -> tuple[Excerpt, ...]:

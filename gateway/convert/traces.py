@@ -197,6 +197,9 @@ def _history_to(summary: HistorySummary | None, content: TraceContent) -> trace_
         archive_epoch=summary.archive_epoch,
         query_terms=content.query_terms,
         archive_end_number=summary.archive_end_no,
+        embedder=summary.embedder,
+        similarity_floor=summary.floor_permille / 1000,
+        embedded_count=summary.embedded,
     )
 
 

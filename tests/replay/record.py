@@ -9,7 +9,7 @@ from collections.abc import Callable
 from assemblers.assembly import PromptFormat
 from assemblers.trace.record import RECORD_FORMAT, RENDERER_VERSION
 from tests.replay.fixtures import FOLDER, write_trace
-from tests.replay.scene import TOOL_LOOP, Scene, play, policy
+from tests.replay.scene import TOOL_LOOP, VECTORS, Scene, play, policy
 
 SCENES: dict[str, Callable[[], Scene]] = {
     "five-sections": lambda: play(formats=tuple(PromptFormat)),
@@ -19,6 +19,7 @@ SCENES: dict[str, Callable[[], Scene]] = {
     "below-the-cutoff": lambda: play(policy(excerpts=2), kept=3),
     "nothing-to-search-by": lambda: play(question="the of and"),
     "facts-unavailable": lambda: play(facts=None),
+    "with-vectors": lambda: play(vectors=VECTORS, kept=6),
 }
 
 

@@ -7,6 +7,9 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
+import numpy as np
+from numpy.typing import NDArray
+
 from assemblers.assemble import assemble
 from assemblers.assembly import Assembly, Conditions, PromptFormat, TurnInput
 from assemblers.policy.model import (
@@ -24,7 +27,22 @@ from assemblers.policy.model import (
     SectionSettings,
     SessionSection,
 )
-from assemblers.ranking import IndexUnit, RankParams, analyze, build_archive, query_terms, rank
+from assemblers.ranking import (
+    Blend,
+    IndexUnit,
+    Question,
+    RankParams,
+    Vectors,
+    VectorSpace,
+    analyze,
+    build_archive,
+    build_vectors,
+    fixed_point,
+    pack_question,
+    query_terms,
+    rank,
+    rank_hybrid,
+)
 from assemblers.records import (
     Certainty,
     Degradation,
@@ -179,6 +197,25 @@ def excerpt(no: int, session_no: int, position: int, start: datetime, text: str)
 
 EXCERPTS = excerpts()
 
+SPACE = VectorSpace("toy@1", 4, floor_permille=300)
+
+
+def direction(*parts: float) -> NDArray[np.float32]:
+    vector: NDArray[np.float32] = (np.array(parts) / np.linalg.norm(parts)).astype(np.float32)
+    return vector
+
+
+ABOUT_MONEY = direction(1, 0.2, 0, 0)
+VECTORS = {
+    no: direction(*parts)
+    for no, parts in enumerate(
+        ((1, 0, 0, 0), (0.9, 0.1, 0, 0.1), (0, 0, 1, 0), (0.3, 1, 0, 0), (0.8, 0.3, 0, 0), (0.7, 0, 0.6, 0),
+         (0, 0, 0.4, 1), (-1, 0.1, 0.2, 0)),
+        1,
+    )
+}  # fmt: skip
+"""Of each excerpt: money, contracts, small talk, things that work."""
+
 SLOTS = Slots(
     Focus("order", "A-17", "Order A-17", Certainty.CONFIRMED, "get_order", "t5"),
     (Filter("region", "EU", Certainty.TENTATIVE, "user", "t6"),),
@@ -225,15 +262,16 @@ def play(
     formats: tuple[PromptFormat, ...] = (),
     degradations: tuple[Degradation, ...] = (),
     current: str = SESSION.session_id,
+    vectors: dict[int, NDArray[np.float32]] | None = None,
 ) -> Scene:
     """Assemble and capture. `kept` is how many ranked excerpts the trace holds, `end_no` where the archive
-    ended."""
+    ended, `vectors` those of excerpts by number, where they are searched too."""
     revision = revision or policy()
     conditions = Conditions(revision, NOW, UTC, TOKENS, limit, formats)
     terms = tuple(query_terms(turn.question if question is None else question))
     prepared = None if facts is None else prepare_facts(revision, facts, NOW, UTC, TOKENS)
     archived = tuple(e for e in EXCERPTS if e.no < end_no)
-    history = _history(revision, archived, terms, kept, end_no, current)
+    history = _history(revision, archived, terms, kept, end_no, current, vectors)
     assembly = assemble(conditions, turn, PREFIX, prepared, history, MATERIAL, SLOTS, degradations)
     known_facts = Commitments({f.no: f.commitment for f in facts or ()})
     known_excerpts = Commitments({e.no: e.commitment for e in archived})
@@ -241,11 +279,23 @@ def play(
     inputs = TracedInputs(turn, MATERIAL, SLOTS, known_facts, known_excerpts, asked)
     identity = TraceIdentity("11" * 16, replace(SESSION, session_id=current), PSEUDONYM, SALT)
     captured = capture(identity, conditions, inputs, assembly, VERSIONS, TIMINGS)
-    return Scene(assembly, captured, surroundings(revision, facts or FACTS))
+    return Scene(assembly, captured, surroundings(revision, facts or FACTS, vectors))
 
 
-def surroundings(revision: PolicyRevision, facts: tuple[Fact, ...] = FACTS) -> Surroundings:
-    return Surroundings(revision, PREFIX, COUNTER, UTC, {f.no: f for f in facts}, {e.no: e for e in EXCERPTS})
+def surroundings(
+    revision: PolicyRevision,
+    facts: tuple[Fact, ...] = FACTS,
+    vectors: dict[int, NDArray[np.float32]] | None = None,
+) -> Surroundings:
+    known_vectors = None if vectors is None else vectors_of(EXCERPTS, vectors)
+    known_facts, known_excerpts = {f.no: f for f in facts}, {e.no: e for e in EXCERPTS}
+    return Surroundings(revision, PREFIX, COUNTER, UTC, known_facts, known_excerpts, known_vectors)
+
+
+def vectors_of(
+    archived: tuple[Excerpt, ...], known: dict[int, NDArray[np.float32]], space: VectorSpace | None = None
+) -> Vectors:
+    return build_vectors(space or SPACE, np.array([e.no for e in archived], np.int64), known)
 
 
 def _history(
@@ -255,6 +305,7 @@ def _history(
     kept: int,
     end_no: int,
     current: str,
+    vectors: dict[int, NDArray[np.float32]] | None,
 ) -> HistoryInput | None:
     settings = revision.policy.settings(HistorySection)
     if settings is None:
@@ -264,5 +315,10 @@ def _history(
         near_permille=settings.near_permille, far_permille=settings.far_permille,
         session_permille=settings.session_permille, limit=kept,
     )  # fmt: skip
-    ranking = rank(build_archive(units), terms, params)
-    return HistoryInput(prepare_archive(archived, COUNTER), ranking, terms, 5, end_no, current)
+    archive, prepared = build_archive(units), prepare_archive(archived, COUNTER)
+    if vectors is None:
+        return HistoryInput(prepared, rank(archive, terms, params), terms, 5, end_no, current)
+    blend = Blend(floor_permille=SPACE.floor_permille)
+    known, asked = vectors_of(archived, vectors), fixed_point(ABOUT_MONEY)
+    ranking = rank_hybrid(archive, known, Question(terms, asked), params, blend)
+    return HistoryInput(prepared, ranking, terms, 5, end_no, current, pack_question(asked))

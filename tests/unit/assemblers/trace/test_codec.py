@@ -270,6 +270,27 @@ def test_a_column_of_another_length_or_type_is_refused_when_written():
         encode_record(record(block(3, tokens=np.zeros(3, np.int64))))
 
 
+@pytest.mark.parametrize(
+    ("lowest", "size"), [(0, 4), (-1, -4), (-(2**31), -4), (-(2**31) - 1, 8), (2**32 - 1, 4), (2**32, 8)]
+)
+def test_scores_take_four_bytes_where_they_fit_and_come_back(lowest: int, size: int):
+    scores = {"cosine": np.array([1, 2, 3], np.int64), "total": np.array([lowest, 5, 0], np.int64)}
+    data = encode_record(record(block(3, scores=scores)))
+    assert f'["cosine","total"],{size}]'.encode() in data
+    read = decode_record(data).blocks[0].scores
+    assert {name: column.tolist() for name, column in read.items()} == {
+        "cosine": [1, 2, 3],
+        "total": [lowest, 5, 0],
+    }
+
+
+def test_what_vectors_had_to_do_with_it_comes_back_and_the_question_does_not():
+    summary = HistorySummary(8, -5, 7, ("tea",), 9, "model@1", 200, 6, b"1234")
+    data = encode_record(record(block(2), history=summary))
+    assert decode_record(data).history == replace(summary, query_terms=(), query_vector=b"")
+    assert b"tea" not in data
+
+
 def test_strided_columns_are_written_as_they_read():
     shared = np.arange(18, dtype=np.int32).reshape(3, 6).T
     strided = block(3, tokens=shared[0], offsets=shared[1], lengths=shared[2])

@@ -54,7 +54,7 @@ def content(**changes: object) -> TraceContent:
         section_sha256={SectionKind.QUESTION: "bb", SectionKind.FACTS: "cc"},
         notes={SectionKind.HISTORY: "no terms"},
         degradations=(Degradation(SectionKind.FACTS, SectionStatus.UNAVAILABLE, Reason.LATE, "slow"),),
-        warnings=("FACTS: slow",),
+        warnings=("FACTS: slow",), query_vector=bytes(range(256)),
     )  # fmt: skip
     return replace(base, **changes)  # type: ignore[arg-type]  # the keywords are fields of TraceContent
 
@@ -161,6 +161,7 @@ def test_a_changed_byte_is_refused_or_is_another_content(at: int, value: int):
         (b'"get",true', b'"get",1234', "is not true or false"),
         (b'"s1"', b'"s1" ', "not the canonical ones"),
         (b'"s1"', b"NaN", "is not JSON"),
+        (b'"query_vector":"AAEC', b'"query_vector":"A EC', "content.query_vector is not base64"),
     ],
 )
 def test_what_is_wrong_is_named_without_its_content(old: bytes, new: bytes, message: str):

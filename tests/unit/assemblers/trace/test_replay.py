@@ -15,7 +15,7 @@ from assemblers.trace.codec import decode_record
 from assemblers.trace.content_codec import decode_content
 from assemblers.trace.errors import ContentErased, MalformedTrace, UnknownRenderer, WrongSurroundings
 from assemblers.trace.replay import compare, replay, replay_inputs
-from tests.replay.scene import DAY, FACTS, NOW, TOOL_LOOP, Scene, play, policy
+from tests.replay.scene import DAY, FACTS, NOW, SPACE, TOOL_LOOP, VECTORS, Scene, play, policy
 
 
 def same(scene: Scene, facts: Mapping[int, Fact] | None = None) -> bool:
@@ -35,6 +35,9 @@ def same(scene: Scene, facts: Mapping[int, Fact] | None = None) -> bool:
         pytest.param(lambda: play(question="the of and"), id="nothing to search by"),
         pytest.param(lambda: play(facts=None), id="facts unavailable"),
         pytest.param(lambda: play(facts=()), id="no facts"),
+        pytest.param(lambda: play(vectors=VECTORS), id="vectors"),
+        pytest.param(lambda: play(vectors={3: VECTORS[3]}, kept=4), id="few vectors"),
+        pytest.param(lambda: play(vectors=VECTORS, question="the of and"), id="vectors alone"),
     ],
 )
 def test_a_trace_replays_to_the_same_bytes(scene):
@@ -47,6 +50,16 @@ def test_a_trace_replays_to_the_same_bytes(scene):
     assert again.history == played.assembly.history
     recorded = list(candidates(with_refs(record, content)))
     assert list(candidates(again.blocks)) == recorded == list(candidates(played.assembly.blocks))
+
+
+def test_a_replay_of_vectors_needs_none():
+    played = play(vectors=VECTORS)
+    record, content = decode_record(played.captured.record), decode_content(played.captured.content)
+    again = replay(record, content, replace(played.surroundings, vectors=None))
+    assert compare(record, content, again).identical
+    assert again.history is not None
+    assert (again.history.embedder, again.history.floor_permille, again.history.embedded) == ("toy@1", 300, 8)
+    assert len(again.history.query_vector) == 2 * SPACE.dimension
 
 
 @given(limit=st.integers(700, 2500), ceiling=st.integers(0, 400), kept=st.integers(1, 9))
