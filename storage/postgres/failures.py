@@ -27,15 +27,17 @@ def sqlstate_of(error: BaseException | None) -> str | None:
     return None
 
 
-def is_conflict(error: BaseException) -> bool:
-    """Whether the transaction met another one and may simply be done again."""
-    return sqlstate_of(error) in _CONFLICTS
+class Conflict(StorageUnavailable):
+    """The transaction met another one and was undone; it may be done again at once."""
 
 
 def translate(error: BaseException) -> StorageError:
     """The store's error for a driver's."""
-    if sqlstate_of(error) == DISK_FULL:
+    state = sqlstate_of(error)
+    if state == DISK_FULL:
         return StorageFull("the disk of the database is full")
+    if state in _CONFLICTS:
+        return Conflict("others wrote the same at the same time")
     return StorageUnavailable("the database does not answer as it should")
 
 

@@ -1,6 +1,7 @@
 """Bring a stored schema up to this release. A program of its own, since Alembic costs a second to import.
 
-`python -m storage.sql.migrate URL` upgrades the database at a SQLAlchemy URL to the newest revision.
+`python -m storage.sql.migrate URL` upgrades the database at a URL to the newest revision: `muniment migrate up` for
+programs. Postgres is migrated by `storage.postgres.migrating`, which uses what is here.
 """
 
 import io
@@ -65,8 +66,17 @@ def main(arguments: list[str]) -> int:
     if len(arguments) != 1:
         sys.stderr.write("usage: python -m storage.sql.migrate URL\n")
         return 2
-    command.upgrade(migration_config(arguments[0]), "head")
+    _upgrade(arguments[0])
     return 0
+
+
+def _upgrade(url: str) -> None:
+    if url.startswith(("postgresql", "postgres:")):
+        from storage.postgres.migrating import upgrade  # its driver comes with an extra
+
+        upgrade(url)
+    else:
+        command.upgrade(migration_config(url), "head")
 
 
 if __name__ == "__main__":
