@@ -1,7 +1,6 @@
 """What the documents say is so: links lead somewhere, samples run, commands and names exist."""
 
 import ast
-import importlib.util
 import json
 import os
 import re
@@ -12,9 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer.main
 
-from gateway.cli.main import app
 from gateway.config import Settings
 from muniment.v1 import (
     context_pb2,
@@ -29,6 +26,7 @@ from muniment.v1 import (
     trace_pb2,
     types_pb2,
 )
+from tests.commands import check_command
 from tests.documents import CODE, DOCS, README, ROOT, anchors, blocks, each_document, prose, shell_commands
 from tests.integration.gateway_process import running_gateway
 
@@ -82,55 +80,6 @@ def test_json_samples_are_json(document: Path):
 def test_commands_of_the_samples_exist_with_their_options(document: Path):
     for words in shell_commands(document):
         check_command(words)
-
-
-def check_command(words: list[str]) -> None:
-    """Fail for a command that does not exist, or one of ours with an option that it does not have."""
-    program, *rest = words
-    name = program.rpartition("/")[2]
-    if name == "muniment":
-        check_muniment(rest)
-    elif name == "make":
-        check_make(rest)
-    elif name == "buf":
-        check_buf(rest)
-    elif name in ("python", "python3") and rest[0] == "-m":
-        assert importlib.util.find_spec(rest[1]) is not None, f"no module {rest[1]}"
-    elif name in ("python", "python3") and rest[0] == "-c":
-        ast.parse(rest[1])
-    else:
-        assert name in ("mkdir", "sqlite3", "sh"), f"what is {name}?"
-
-
-def check_muniment(words: list[str]) -> None:
-    command: Any = typer.main.get_command(app)
-    while words and words[0] in getattr(command, "commands", {}):
-        command = command.commands[words.pop(0)]
-    assert not (words and hasattr(command, "commands")), f"no command {words[0]!r} in {command.name}"
-    known = {option for p in command.params for option in (*p.opts, *p.secondary_opts)} | {"-h", "--help"}
-    for word in words:
-        if word.startswith("-") and word != "-":
-            assert word.partition("=")[0] in known, f"{command.name} has no option {word}"
-
-
-def check_make(words: list[str]) -> None:
-    makefile = (ROOT / "Makefile").read_text("utf-8")
-    for word in words:
-        name, equals, _ = word.partition("=")
-        if equals:
-            assert f"$({name})" in makefile, f"the Makefile reads no {name}"
-        else:
-            assert re.search(rf"^{name}:", makefile, re.MULTILINE), f"no target {name}"
-
-
-def check_buf(words: list[str]) -> None:
-    assert words[0] == "curl"
-    service, method = words[-1].split("/")[-2:]
-    known = {
-        s.full_name: set(s.methods_by_name) for m in MODULES for s in m.DESCRIPTOR.services_by_name.values()
-    }
-    known["grpc.health.v1.Health"] = {"Check", "List", "Watch"}
-    assert method in known[service]
 
 
 @each_document
