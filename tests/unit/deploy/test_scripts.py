@@ -151,7 +151,8 @@ def test_an_empty_postgres_gets_the_roles_and_the_owner_can_migrate(
 def test_redis_takes_its_password_from_the_secret_and_lets_nobody_else_in(secrets: Path, tmp_path: Path):
     shell, option, script = yaml.safe_load(COMPOSE.read_text("utf-8"))["services"]["redis"]["command"]
     port = ports.free_port()
-    script = script.replace("$$", "$").replace("/run/secrets", str(secrets)).replace("/tmp/", f"{tmp_path}/")
+    script = script.replace("$$", "$").replace("/tmp/redis.conf", str(tmp_path / "redis.conf"))
+    script = script.replace("/run/secrets", str(secrets))
     environment = dict(os.environ) | {"PATH": bin_folder(tmp_path, valkey_server=binaries.valkey_server())}
     command = Command(
         [shell, option, f"{script} --port {port} --bind {ports.HOST}"],
