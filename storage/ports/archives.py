@@ -1,11 +1,14 @@
 """Excerpts of past sessions."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from assemblers.ranking import Archive
+import numpy as np
+from numpy.typing import NDArray
+
+from assemblers.ranking import Archive, Vectors, VectorSpace
 from assemblers.records import Excerpt, UserRef
 from storage.ports.receipts import Receipt
 
@@ -46,15 +49,20 @@ class ArchiveWritten:
 @dataclass(frozen=True, slots=True)
 class ArchiveSnapshot:
     """A user's archive under an epoch: excerpts sorted by (session_time, session_no, position), and their arrays in
-    the same order."""
+    the same order. `vectors` None: the store carries none."""
 
     epoch: int
     excerpts: tuple[Excerpt, ...]
     archive: Archive
+    vectors: Vectors | None = None
 
 
 class ArchiveStore(Protocol):
-    """Excerpts of past sessions."""
+    """Excerpts of past sessions, and beside them their vectors, by embedder."""
+
+    def carry(self, space: VectorSpace) -> None:
+        """Let snapshots carry the vectors of this space, and of no other, from now on."""
+        ...
 
     def peek(self, user: UserRef) -> ArchiveSnapshot | None: ...
     async def load(self, user: UserRef) -> ArchiveSnapshot: ...
@@ -73,3 +81,10 @@ class ArchiveStore(Protocol):
         now: datetime,
         receipt: Receipt[ArchiveWritten],
     ) -> ArchiveWritten: ...
+    async def add_vectors(
+        self, user: UserRef, space: VectorSpace, vectors: Mapping[int, NDArray[np.float32]]
+    ) -> int:
+        """Keep the vectors of excerpts by number, bit for bit, and advance the archive's epoch; gives how many were
+        new. Numbers without an excerpt, or whose excerpt has a vector of that space, are left as they are. Raises
+        `ValueError` for a vector of another dimension."""
+        ...
