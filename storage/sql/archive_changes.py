@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from assemblers.ranking import INDEX_FORMAT
-from assemblers.records import UserRef
+from storage.encryption.places import EXCERPT_CONTENT, EXCERPT_SALT, POSTING_TERMS
+from storage.encryption.user_cipher import UserCipher
 from storage.ledger import commitment, excerpt_content
 from storage.ports import ArchivedSession, ArchiveWritten, ExcerptDraft
 from storage.sql.bulk import insert_rows
@@ -27,28 +28,28 @@ _KNOWN = "SELECT turn_id, position FROM excerpts WHERE tenant_id = ? AND user_id
 
 
 def append_sessions(
-    connection: Connection, user: UserRef, sessions: Sequence[ArchivedSession], now: datetime
+    connection: Connection, cipher: UserCipher, sessions: Sequence[ArchivedSession], now: datetime
 ) -> Done[ArchiveWritten]:
     """Add the excerpts that are not there yet; the first date given to a session stays its date."""
-    counters = read_counters(connection, user)
+    counters = read_counters(connection, cipher.user)
     first_no = counters.excerpt_no + 1
-    duplicates = sum(_append_session(connection, user, session, now, counters) for session in sessions)
+    duplicates = sum(_append_session(connection, cipher, session, now, counters) for session in sessions)
     end_no = counters.excerpt_no + 1
     written = ArchiveWritten(end_no - first_no, duplicates, first_no, end_no)
     if not written.added:
         return Done(written)
     counters.archive_epoch += 1
-    write_counters(connection, user, counters)
+    write_counters(connection, cipher.user, counters)
     return Done(written, counters.archive_epoch)
 
 
 def _append_session(
-    connection: Connection, user: UserRef, session: ArchivedSession, now: datetime, counters: Counters
+    connection: Connection, cipher: UserCipher, session: ArchivedSession, now: datetime, counters: Counters
 ) -> int:
     """Add one session's excerpts; gives how many were there already."""
     if not session.excerpts:
         return 0
-    owner = (user.tenant_id, user.user_id)
+    owner = (cipher.user.tenant_id, cipher.user.user_id)
     found = connection.execute(_FIND_SESSION, (*owner, session.session_id)).fetchone()
     if found is None:
         counters.archived_session_no += 1
@@ -63,14 +64,18 @@ def _append_session(
             continue
         known.add((draft.turn_id, draft.position))
         counters.excerpt_no += 1
-        excerpts.append((*owner, counters.excerpt_no, session_no, *_columns(dated, draft, now)))
-        postings.append((*owner, counters.excerpt_no, INDEX_FORMAT, terms_to_json(draft.terms)))
+        no = counters.excerpt_no
+        terms = cipher.seal(POSTING_TERMS, terms_to_json(draft.terms), str(no))
+        excerpts.append((*owner, no, session_no, *_columns(cipher, no, dated, draft, now)))
+        postings.append((*owner, no, INDEX_FORMAT, terms))
     insert_rows(connection, "excerpts", _EXCERPT_COLUMNS, excerpts)
     insert_rows(connection, "postings", _POSTING_COLUMNS, postings)
     return len(session.excerpts) - len(excerpts)
 
 
-def _columns(session: ArchivedSession, draft: ExcerptDraft, now: datetime) -> tuple[Value, ...]:
+def _columns(
+    cipher: UserCipher, no: int, session: ArchivedSession, draft: ExcerptDraft, now: datetime
+) -> tuple[Value, ...]:
     salt = secrets.token_bytes(16)
     proof = commitment(salt, excerpt_content(session.session_id, session.session_time, draft))
     return (
@@ -81,6 +86,6 @@ def _columns(session: ArchivedSession, draft: ExcerptDraft, now: datetime) -> tu
         to_micros(draft.occur_time),
         to_micros(now),
         proof,
-        salt,
-        draft.text.encode(),
+        cipher.seal(EXCERPT_SALT, salt, str(no)),
+        cipher.seal(EXCERPT_CONTENT, draft.text.encode(), str(no)),
     )

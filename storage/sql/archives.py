@@ -1,18 +1,25 @@
 """Excerpts of past sessions in SQL, with the arrays that rank them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
-from assemblers.ranking import IndexUnit, build_archive
+import numpy as np
+from numpy.typing import NDArray
+
+from assemblers.ranking import IndexUnit, VectorSpace, build_archive, build_vectors
 from assemblers.records import Excerpt, Role, UserRef
+from storage.encryption.key_ring import KeyRing
+from storage.encryption.places import EXCERPT_CONTENT, POSTING_TERMS
+from storage.encryption.user_cipher import UserCipher, reading_cipher, writing_cipher
 from storage.errors import Erased
 from storage.ports import ArchivedSession, ArchiveSnapshot, ArchiveWritten, Receipt
 from storage.ports.epochs import Announcer
 from storage.snapshots import SnapshotCache
 from storage.sql.archive_changes import append_sessions
+from storage.sql.archive_vectors import SELECT_VECTORS, StoredVector, append_vectors, vector_of
 from storage.sql.columns import MAX_NUMBER, from_micros, terms_from_json
-from storage.sql.engine import Connection, Database, user_scope
+from storage.sql.engine import Connection, Database, Value, user_scope
 from storage.sql.receipts import once
 from storage.sql.writing import Done, unless_known
 
@@ -33,9 +40,15 @@ _SELECT = """SELECT e.no, e.session_no, e.position, s.session_id, s.session_time
 class SqlArchives:
     """The port `ArchiveStore`."""
 
-    def __init__(self, database: Database, announcer: Announcer) -> None:
-        self._database, self._announcer = database, announcer
+    def __init__(self, database: Database, announcer: Announcer, keys: KeyRing) -> None:
+        self._database, self._announcer, self._keys = database, announcer, keys
         self._cache: SnapshotCache[ArchiveSnapshot] = SnapshotCache(self._load, _size, CACHE_BYTES)
+        self._space: VectorSpace | None = None
+
+    def carry(self, space: VectorSpace) -> None:
+        """Which vectors snapshots carry."""
+        self._space = space
+        self._cache = SnapshotCache(self._load, _size, CACHE_BYTES)
 
     def peek(self, user: UserRef) -> ArchiveSnapshot | None:
         """The snapshot if it is in memory."""
@@ -46,11 +59,16 @@ class SqlArchives:
         return await self._cache.get(user)
 
     async def _load(self, user: UserRef) -> ArchiveSnapshot:
-        owner = (user.tenant_id, user.user_id)
+        cipher = await reading_cipher(self._keys, user)
+        if cipher is None:
+            return _arranged(0, ())
+        owner, space, vectors = (user.tenant_id, user.user_id), self._space, list[StoredVector]()
         async with self._database.snapshot(user.tenant_id) as snapshot:
             row = await snapshot.row(_EPOCH, owner)
-            excerpts = await snapshot.rows(_SELECT, owner, excerpt_of)
-        return await self._database.compute(lambda: _arranged(row[0] if row else 0, excerpts))
+            excerpts = await snapshot.rows(_SELECT, owner, lambda *columns: excerpt_of(cipher, *columns))
+            if space is not None and excerpts:
+                vectors = await snapshot.rows(SELECT_VECTORS, (*owner, space.id), vector_of)
+        return await self._database.compute(lambda: _arranged(row[0] if row else 0, excerpts, space, vectors))
 
     async def excerpts(self, user: UserRef, numbers: Sequence[int]) -> tuple[Excerpt, ...]:
         """The excerpts of those numbers, in their order."""
@@ -63,11 +81,17 @@ class SqlArchives:
 
     async def _find(self, user: UserRef, numbers: Sequence[int]) -> dict[int, Excerpt]:
         found: dict[int, Excerpt] = {}
+        cipher = await reading_cipher(self._keys, user)
+        if cipher is None:
+            return found
         async with self._database.snapshot(user.tenant_id) as snapshot:
             for start in range(0, len(numbers), _NUMBERS_AT_ONCE):
                 some = numbers[start : start + _NUMBERS_AT_ONCE]
                 statement = f"{_SELECT} AND e.no IN ({', '.join('?' * len(some))})"
-                rows = await snapshot.rows(statement, (user.tenant_id, user.user_id, *some), excerpt_of)
+                parameters: list[Value] = [user.tenant_id, user.user_id, *some]
+                rows = await snapshot.rows(
+                    statement, parameters, lambda *columns: excerpt_of(cipher, *columns)
+                )
                 found.update((excerpt.no, excerpt) for excerpt in rows)
         return found
 
@@ -79,9 +103,29 @@ class SqlArchives:
         receipt: Receipt[ArchiveWritten],
     ) -> ArchiveWritten:
         """Archive sessions; what is there already is counted and left as it is."""
+        cipher = await writing_cipher(self._keys, user)
 
         def body(connection: Connection) -> Done[ArchiveWritten]:
-            return once(connection, receipt, lambda: append_sessions(connection, user, sessions, now), user)
+            return once(
+                connection, cipher, receipt, lambda: append_sessions(connection, cipher, sessions, now)
+            )
+
+        with unless_known(lambda: self.forget(user)):
+            done = await self._database.write(user_scope(user), body, lambda _: self.forget(user), heavy=True)
+            if done.epoch is not None:
+                await self._announcer.user_changed(user, None, done.epoch)
+            return done.result
+
+    async def add_vectors(
+        self, user: UserRef, space: VectorSpace, vectors: Mapping[int, NDArray[np.float32]]
+    ) -> int:
+        """Keep vectors of excerpts by number."""
+        wrong = next((no for no, vector in vectors.items() if vector.shape != (space.dimension,)), None)
+        if wrong is not None:
+            raise ValueError(f"the vector of excerpt {wrong} is not of {space.dimension} components")
+
+        def body(connection: Connection) -> Done[int]:
+            return append_vectors(connection, user, space.id, vectors)
 
         with unless_known(lambda: self.forget(user)):
             done = await self._database.write(user_scope(user), body, lambda _: self.forget(user), heavy=True)
@@ -95,6 +139,7 @@ class SqlArchives:
 
 
 def excerpt_of(
+    cipher: UserCipher,
     no: int,
     session_no: int,
     position: int,
@@ -108,7 +153,7 @@ def excerpt_of(
     content: bytes,
     terms: bytes,
 ) -> Excerpt:
-    """The excerpt in a row."""
+    """The excerpt in a row. Raises `StorageDamaged` where it does not open."""
     return Excerpt(
         no=no,
         session_no=session_no,
@@ -118,15 +163,20 @@ def excerpt_of(
         turn_id=turn_id,
         role=Role(role),
         speaker=speaker,
-        text=content.decode(),
+        text=cipher.open(EXCERPT_CONTENT, content, str(no)).decode(),
         occur_time=from_micros(occur_time),
-        terms=terms_from_json(terms),
+        terms=terms_from_json(cipher.open(POSTING_TERMS, terms, str(no))),
         commitment=commitment,
     )
 
 
-def _arranged(epoch: int, excerpts: Sequence[Excerpt]) -> ArchiveSnapshot:
-    """The snapshot of a user's excerpts, given in any order."""
+def _arranged(
+    epoch: int,
+    excerpts: Sequence[Excerpt],
+    space: VectorSpace | None = None,
+    vectors: Sequence[StoredVector] = (),
+) -> ArchiveSnapshot:
+    """The snapshot of a user's excerpts and their vectors, both given in any order."""
     # Dated first; sessions of one instant stand in the order in which they were archived.
     sessions = sorted({(excerpt.session_time, excerpt.session_no) for excerpt in excerpts})
     ordinals = {number: ordinal for ordinal, (_, number) in enumerate(sessions)}
@@ -136,9 +186,12 @@ def _arranged(epoch: int, excerpts: Sequence[Excerpt]) -> ArchiveSnapshot:
     ]
     archive = build_archive(units)
     by_number = {excerpt.no: excerpt for excerpt in excerpts}
-    return ArchiveSnapshot(epoch, tuple(by_number[no] for no in archive.numbers.tolist()), archive)
+    in_order = tuple(by_number[no] for no in archive.numbers.tolist())
+    aligned = None if space is None else build_vectors(space, archive.numbers, dict(vectors))
+    return ArchiveSnapshot(epoch, in_order, archive, aligned)
 
 
 def _size(snapshot: ArchiveSnapshot) -> int:
     texts = sum(4 * len(excerpt.text) + _TERM_BYTES * len(excerpt.terms) for excerpt in snapshot.excerpts)
-    return snapshot.archive.nbytes + texts + _EXCERPT_BYTES * (1 + len(snapshot.excerpts))
+    vectors = 0 if snapshot.vectors is None else snapshot.vectors.nbytes
+    return snapshot.archive.nbytes + vectors + texts + _EXCERPT_BYTES * (1 + len(snapshot.excerpts))

@@ -7,6 +7,8 @@ from datetime import datetime
 from typing import Final
 
 from assemblers.records import Fact, FactState, UserRef
+from storage.encryption.places import FACT_CONTENT, FACT_SALT
+from storage.encryption.user_cipher import UserCipher
 from storage.errors import EtagMismatch, LimitExceeded, NotFound
 from storage.etags import fact_etag
 from storage.ledger import commitment, fact_content
@@ -14,6 +16,7 @@ from storage.ports import FactDraft, FactSelector, FactWritten
 from storage.sql.columns import MAX_NUMBER, to_micros, value_to_content
 from storage.sql.counters import advance_facts, read_counters, write_counters
 from storage.sql.engine import Connection, Value
+from storage.sql.fact_retiring import retire_facts
 from storage.sql.fact_rows import COLUMNS, COUNT_CURRENT, conditions, fact_of, find, find_current
 from storage.sql.writing import Done
 
@@ -23,8 +26,6 @@ SALT_BYTES: Final = 16
 
 _INSERT = f"""INSERT INTO facts (tenant_id, user_id, salt, shown, {COLUMNS}) VALUES ({", ".join("?" * 25)})"""
 _SUPERSEDE = """UPDATE facts SET state = 'SUPERSEDED', superseded_by = ?
-    WHERE tenant_id = ? AND user_id = ? AND no = ?"""
-_INVALIDATE = """UPDATE facts SET state = 'INVALIDATED', invalidated_time = ?, invalidation_reason = ?
     WHERE tenant_id = ? AND user_id = ? AND no = ?"""
 # What could tell the content goes; number, key, times and commitment stay as the proof that it was there.
 _DELETE = """UPDATE facts SET state = 'DELETED', content = NULL, salt = NULL, source = '', source_turn = '',
@@ -38,14 +39,15 @@ _SHOW_LATEST_RETIRED = f"""UPDATE facts SET shown = 1 WHERE tenant_id = ? AND us
 
 
 def record_facts(
-    connection: Connection, user: UserRef, drafts: Sequence[FactDraft], now: datetime
+    connection: Connection, cipher: UserCipher, drafts: Sequence[FactDraft], now: datetime
 ) -> Done[tuple[FactWritten, ...]]:
     """Store drafts in their order."""
+    user = cipher.user
     counters = read_counters(connection, user)
     before = counters.fact_no
     written = []
     for draft in drafts:
-        outcome = _record(connection, user, draft, now, counters.fact_no + 1)
+        outcome = _record(connection, cipher, draft, now, counters.fact_no + 1)
         counters.fact_no += 0 if outcome.duplicate else 1
         written.append(outcome)
     if counters.fact_no == before:
@@ -56,11 +58,13 @@ def record_facts(
     return Done(tuple(written), counters.fact_epoch)
 
 
-def _record(connection: Connection, user: UserRef, draft: FactDraft, now: datetime, no: int) -> FactWritten:
-    current = find_current(connection, user, draft.subject, draft.key)
+def _record(
+    connection: Connection, cipher: UserCipher, draft: FactDraft, now: datetime, no: int
+) -> FactWritten:
+    current = find_current(connection, cipher, draft.subject, draft.key)
     if current is not None and _says_the_same(draft, current):
         return FactWritten(current, duplicate=True)
-    content = value_to_content(draft.value)
+    user = cipher.user
     salt = secrets.token_bytes(SALT_BYTES)
     fact = _number(user, draft, now, no, commitment(salt, fact_content(draft)))
     if current is None:
@@ -72,11 +76,19 @@ def _record(connection: Connection, user: UserRef, draft: FactDraft, now: dateti
         # First, since the index admits one current fact per (subject, key) only.
         connection.execute(_SUPERSEDE, (no, user.tenant_id, user.user_id, current.no))
         superseded = (replace(current, state=FactState.SUPERSEDED, superseded_by=no),)
-    shown = int(fact.state is FactState.CURRENT)
-    connection.execute(_INSERT, (user.tenant_id, user.user_id, salt, shown, *_columns(fact), content))
+    _insert(connection, cipher, fact, salt)
     if current is not None:
         _show_latest_retired(connection, fact)
     return FactWritten(fact, superseded)
+
+
+def _insert(connection: Connection, cipher: UserCipher, fact: Fact, salt: bytes) -> None:
+    shown = int(fact.state is FactState.CURRENT)
+    # The salt as well: with it the commitments in traces could be tried for what they stand for.
+    sealed_salt = cipher.seal(FACT_SALT, salt, str(fact.no))
+    content = cipher.seal(FACT_CONTENT, value_to_content(fact.value), str(fact.no))
+    owner = (fact.user.tenant_id, fact.user.user_id)
+    connection.execute(_INSERT, (*owner, sealed_salt, shown, *_columns(fact), content))
 
 
 def _show_latest_retired(connection: Connection, fact: Fact) -> None:
@@ -151,15 +163,14 @@ def _refuse_too_many(connection: Connection, user: UserRef, now: datetime) -> No
 
 
 def invalidate_facts(
-    connection: Connection, user: UserRef, selector: FactSelector, reason: str, now: datetime
+    connection: Connection, cipher: UserCipher, selector: FactSelector, reason: str, now: datetime
 ) -> Done[tuple[Fact, ...]]:
     """Invalidate the current facts that a selector names; gives them as they are afterwards."""
+    user = cipher.user
     where, arguments = conditions(user, replace(selector, include_retired=False))
     rows = connection.execute(f"SELECT {COLUMNS} FROM facts WHERE {where} ORDER BY no", arguments).fetchall()
-    facts = [fact_of(user, *row) for row in rows]
-    for fact in facts:
-        connection.execute(_INVALIDATE, (to_micros(now), reason, user.tenant_id, user.user_id, fact.no))
-        _show_latest_retired(connection, fact)
+    facts = [fact_of(cipher, *row) for row in rows]
+    retire_facts(connection, user, [fact.no for fact in facts], reason, now)
     after = tuple(
         replace(fact, state=FactState.INVALIDATED, invalidated_time=now, invalidation_reason=reason)
         for fact in facts
@@ -167,9 +178,10 @@ def invalidate_facts(
     return Done(after, advance_facts(connection, user) if facts else None)
 
 
-def delete_fact(connection: Connection, user: UserRef, no: int, etag: str, now: datetime) -> Done[Fact]:
+def delete_fact(connection: Connection, cipher: UserCipher, no: int, etag: str, now: datetime) -> Done[Fact]:
     """Remove a fact's content for good; deleting it again changes nothing."""
-    fact = find(connection, user, no) if abs(no) <= MAX_NUMBER else None
+    user = cipher.user
+    fact = find(connection, cipher, no) if abs(no) <= MAX_NUMBER else None
     if fact is None:
         raise NotFound("no such fact")
     if etag and etag != fact_etag(fact):

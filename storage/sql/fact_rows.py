@@ -3,6 +3,8 @@
 from typing import Final
 
 from assemblers.records import Fact, FactKind, FactOrigin, FactState, Subject, UserRef, ValueType
+from storage.encryption.places import FACT_CONTENT
+from storage.encryption.user_cipher import UserCipher
 from storage.ports import FactSelector
 from storage.sql.columns import MAX_NUMBER, from_micros, to_micros, value_from_content
 from storage.sql.engine import Connection, Value
@@ -24,21 +26,22 @@ EPOCH: Final = "SELECT fact_epoch FROM users WHERE tenant_id = ? AND user_id = ?
 
 # fmt: off
 def fact_of(
-    user: UserRef, no: int, subject_kind: str, subject_id: str, key: str, value_type: str, kind: str, origin: str,
+    cipher: UserCipher, no: int, subject_kind: str, subject_id: str, key: str, value_type: str, kind: str, origin: str,
     source: str, source_turn: str, writer: str, confidence_permille: int, read_time: int, write_time: int,
     expire_time: int, revision: int, state: str, superseded_by: int, invalidated_time: int | None,
     invalidation_reason: str, commitment: bytes, content: bytes | None,
 ) -> Fact:
     # fmt: on
-    """The fact in a row of `COLUMNS`."""
+    """The fact in a row of `COLUMNS`. Raises `StorageDamaged` where its content does not open."""
     typed = ValueType(value_type)
+    said = None if content is None else cipher.open(FACT_CONTENT, content, str(no))
     return Fact(
         no=no,
-        user=user,
+        user=cipher.user,
         subject=Subject(subject_kind, subject_id),
         key=key,
         type=typed,
-        value=value_from_content(typed, content),
+        value=value_from_content(typed, said),
         kind=FactKind(kind),
         origin=FactOrigin(origin),
         source=source,
@@ -57,17 +60,19 @@ def fact_of(
     )
 
 
-def find(connection: Connection, user: UserRef, no: int) -> Fact | None:
+def find(connection: Connection, cipher: UserCipher, no: int) -> Fact | None:
     """The fact of that number."""
+    user = cipher.user
     row = connection.execute(FIND, (user.tenant_id, user.user_id, no)).fetchone()
-    return None if row is None else fact_of(user, *row)
+    return None if row is None else fact_of(cipher, *row)
 
 
-def find_current(connection: Connection, user: UserRef, subject: Subject, key: str) -> Fact | None:
+def find_current(connection: Connection, cipher: UserCipher, subject: Subject, key: str) -> Fact | None:
     """The current fact of a (subject, key); there is at most one."""
+    user = cipher.user
     arguments = (user.tenant_id, user.user_id, subject.kind, subject.id, key)
     row = connection.execute(FIND_CURRENT, arguments).fetchone()
-    return None if row is None else fact_of(user, *row)
+    return None if row is None else fact_of(cipher, *row)
 
 
 def conditions(user: UserRef, selector: FactSelector) -> tuple[str, list[Value]]:

@@ -6,6 +6,8 @@ from typing import Final, TypeVar
 
 from assemblers.records import Fact, UserRef
 from storage.cursors import decode_number, encode_position
+from storage.encryption.key_ring import KeyRing
+from storage.encryption.user_cipher import reading_cipher, writing_cipher
 from storage.errors import NotFound
 from storage.ports import FactDraft, FactSelector, FactSnapshot, FactWritten, Page, PageRequest, Receipt
 from storage.ports.epochs import Announcer
@@ -29,8 +31,8 @@ _HEAVY_DRAFTS: Final = 32
 class SqlFacts:
     """The port `FactStore`."""
 
-    def __init__(self, database: Database, announcer: Announcer) -> None:
-        self._database, self._announcer = database, announcer
+    def __init__(self, database: Database, announcer: Announcer, keys: KeyRing) -> None:
+        self._database, self._announcer, self._keys = database, announcer, keys
         self._cache: SnapshotCache[FactSnapshot] = SnapshotCache(self._load, _size, CACHE_BYTES)
 
     def peek(self, user: UserRef) -> FactSnapshot | None:
@@ -46,28 +48,35 @@ class SqlFacts:
         self._cache.forget(user)
 
     async def _load(self, user: UserRef) -> FactSnapshot:
+        cipher = await reading_cipher(self._keys, user)
+        if cipher is None:
+            return FactSnapshot(0, ())
         owner = (user.tenant_id, user.user_id)
         async with self._database.snapshot(user.tenant_id) as snapshot:
             row = await snapshot.row(EPOCH, owner)
-            facts = await snapshot.rows(SNAPSHOT, owner, lambda *columns: fact_of(user, *columns))
+            facts = await snapshot.rows(SNAPSHOT, owner, lambda *columns: fact_of(cipher, *columns))
         return FactSnapshot(row[0] if row else 0, tuple(facts))
 
     async def get(self, user: UserRef, no: int) -> Fact:
         """The fact of a number, in whatever state."""
-        if abs(no) > MAX_NUMBER:
+        cipher = await reading_cipher(self._keys, user)
+        if cipher is None or abs(no) > MAX_NUMBER:
             raise NotFound("no such fact")
         row = await self._database.row(user.tenant_id, FIND, (user.tenant_id, user.user_id, no))
         if row is None:
             raise NotFound("no such fact")
-        return fact_of(user, *row)
+        return fact_of(cipher, *row)
 
     async def list(self, user: UserRef, selector: FactSelector, page: PageRequest) -> Page[Fact]:
         """The selected facts, by number."""
+        cipher = await reading_cipher(self._keys, user)
         where, arguments = conditions(user, selector)
         statement = f"SELECT {COLUMNS} FROM facts WHERE {where} AND no > ? ORDER BY no LIMIT ?"
         parameters = [*arguments, decode_number(page.cursor, 0), page.size + 1]
+        if cipher is None:
+            return Page((), "")
         async with self._database.snapshot(user.tenant_id) as snapshot:
-            facts = await snapshot.rows(statement, parameters, lambda *columns: fact_of(user, *columns))
+            facts = await snapshot.rows(statement, parameters, lambda *columns: fact_of(cipher, *columns))
         more = len(facts) > page.size
         items = tuple(facts[: page.size])
         return Page(items, encode_position(items[-1].no) if more else "")
@@ -80,12 +89,13 @@ class SqlFacts:
         receipt: Receipt[tuple[FactWritten, ...]],
     ) -> tuple[FactWritten, ...]:
         """Store drafts in their order."""
+        cipher = await writing_cipher(self._keys, user)
 
         def body(connection: Connection) -> Done[tuple[FactWritten, ...]]:
             def change() -> Done[tuple[FactWritten, ...]]:
-                return record_facts(connection, user, drafts, now)
+                return record_facts(connection, cipher, drafts, now)
 
-            return once(connection, receipt, change, user, _shown_by_writing)
+            return once(connection, cipher, receipt, change, _shown_by_writing)
 
         with unless_known(lambda: self.forget(user)):
             done = await self._database.write(
@@ -102,12 +112,13 @@ class SqlFacts:
         receipt: Receipt[tuple[Fact, ...]],
     ) -> tuple[Fact, ...]:
         """Invalidate the current facts that are selected."""
+        cipher = await writing_cipher(self._keys, user)
 
         def body(connection: Connection) -> Done[tuple[Fact, ...]]:
             def change() -> Done[tuple[Fact, ...]]:
-                return invalidate_facts(connection, user, selector, reason, now)
+                return invalidate_facts(connection, cipher, selector, reason, now)
 
-            return once(connection, receipt, change, user, lambda facts: (fact.no for fact in facts))
+            return once(connection, cipher, receipt, change, lambda facts: (fact.no for fact in facts))
 
         with unless_known(lambda: self.forget(user)):
             done = await self._database.remove(
@@ -117,14 +128,15 @@ class SqlFacts:
 
     async def delete(self, user: UserRef, no: int, etag: str, now: datetime, receipt: Receipt[Fact]) -> Fact:
         """Remove the content of a fact for good, also from the answers kept for repeats."""
+        cipher = await writing_cipher(self._keys, user)
 
         def body(connection: Connection) -> Done[Fact]:
             def change() -> Done[Fact]:
-                done = delete_fact(connection, user, no, etag, now)
+                done = delete_fact(connection, cipher, no, etag, now)
                 forget_answers_with(connection, user, no)
                 return done
 
-            return once(connection, receipt, change, user)
+            return once(connection, cipher, receipt, change)
 
         def committed(_: Done[Fact]) -> None:
             self.forget(user)

@@ -5,6 +5,8 @@ from datetime import datetime
 from typing import Final, TypeVar
 
 from storage.cursors import decode_name, decode_number, encode_position
+from storage.encryption.key_ring import KeyRing
+from storage.encryption.user_cipher import tenant_cipher
 from storage.errors import NotFound
 from storage.mirrors import Mirror
 from storage.ports import Page, PageRequest, PolicyHead, Receipt, StoredPolicy
@@ -37,8 +39,8 @@ _REVISIONS = f"""SELECT no, {REVISION_COLUMNS} FROM policy_revisions
 class SqlPolicies:
     """The port `PolicyStore`."""
 
-    def __init__(self, database: Database, announcer: Announcer) -> None:
-        self._database, self._announcer = database, announcer
+    def __init__(self, database: Database, announcer: Announcer, keys: KeyRing) -> None:
+        self._database, self._announcer, self._keys = database, announcer, keys
         self._active: Mirror[StoredPolicy | None] = Mirror(_KEPT)
         self._revisions: Mirror[StoredPolicy | None] = Mirror(_KEPT)
 
@@ -64,9 +66,10 @@ class SqlPolicies:
 
     async def register(self, revision: StoredPolicy, receipt: Receipt[StoredPolicy]) -> StoredPolicy:
         """Store a revision; an equal one is returned as it was first stored."""
+        cipher = await tenant_cipher(self._keys, revision.tenant_id)
 
         def body(connection: Connection) -> Done[StoredPolicy]:
-            return once(connection, receipt, lambda: register_revision(connection, revision))
+            return once(connection, cipher, receipt, lambda: register_revision(connection, revision))
 
         def forget() -> None:
             self._revisions.forget((revision.tenant_id, revision.policy_id, revision.digest))
@@ -107,12 +110,13 @@ class SqlPolicies:
         receipt: Receipt[PolicyHead],
     ) -> PolicyHead:
         """Make a revision active."""
+        cipher = await tenant_cipher(self._keys, tenant_id)
 
         def body(connection: Connection) -> Done[PolicyHead]:
             def change() -> Done[PolicyHead]:
                 return activate_revision(connection, tenant_id, policy_id, digest, as_default, etag, now)
 
-            return once(connection, receipt, change)
+            return once(connection, cipher, receipt, change)
 
         return await self._write(tenant_id, body, lambda: self._forget_head(tenant_id, policy_id))
 
@@ -120,11 +124,13 @@ class SqlPolicies:
         self, tenant_id: str, policy_id: str, etag: str, now: datetime, receipt: Receipt[PolicyHead]
     ) -> PolicyHead:
         """Make the previous revision active again."""
+        cipher = await tenant_cipher(self._keys, tenant_id)
 
         def body(connection: Connection) -> Done[PolicyHead]:
-            return once(
-                connection, receipt, lambda: roll_back_head(connection, tenant_id, policy_id, etag, now)
-            )
+            def change() -> Done[PolicyHead]:
+                return roll_back_head(connection, tenant_id, policy_id, etag, now)
+
+            return once(connection, cipher, receipt, change)
 
         return await self._write(tenant_id, body, lambda: self._forget_head(tenant_id, policy_id))
 

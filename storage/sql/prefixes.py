@@ -4,6 +4,8 @@ from typing import Final
 
 from assemblers.records import PrefixRevision
 from storage.cursors import decode_number, encode_position
+from storage.encryption.key_ring import KeyRing
+from storage.encryption.user_cipher import tenant_cipher
 from storage.mirrors import Mirror
 from storage.ports import Page, PageRequest, Receipt
 from storage.ports.epochs import Announcer
@@ -29,8 +31,8 @@ _ADD = """INSERT INTO prefix_revisions (tenant_id, prefix_id, digest, document, 
 class SqlPrefixes:
     """The port `PrefixStore`."""
 
-    def __init__(self, database: Database, announcer: Announcer) -> None:
-        self._database, self._announcer = database, announcer
+    def __init__(self, database: Database, announcer: Announcer, keys: KeyRing) -> None:
+        self._database, self._announcer, self._keys = database, announcer, keys
         self._known: Mirror[PrefixRevision | None] = Mirror(_KEPT)
 
     async def find(self, tenant_id: str, prefix_id: str, digest: str) -> PrefixRevision | None:
@@ -45,9 +47,10 @@ class SqlPrefixes:
 
     async def register(self, revision: PrefixRevision, receipt: Receipt[PrefixRevision]) -> PrefixRevision:
         """Store a revision; an equal one is returned as it was first stored."""
+        cipher = await tenant_cipher(self._keys, revision.tenant_id)
 
         def body(connection: Connection) -> Done[PrefixRevision]:
-            return once(connection, receipt, lambda: _register(connection, revision))
+            return once(connection, cipher, receipt, lambda: _register(connection, revision))
 
         def forget() -> None:
             self._known.forget((revision.tenant_id, revision.prefix_id, revision.digest))

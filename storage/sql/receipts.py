@@ -11,6 +11,8 @@ from datetime import datetime, timedelta
 from typing import Final, NamedTuple, TypeVar
 
 from assemblers.records import UserRef
+from storage.encryption.places import RECEIPT_RESPONSE
+from storage.encryption.user_cipher import UserCipher
 from storage.errors import Erased, Repeated, RequestIdReused
 from storage.ports import Receipt
 from storage.sql.columns import to_micros
@@ -45,7 +47,7 @@ class RequestKey(NamedTuple):
 
 
 class Claimed(NamedTuple):
-    """What a request id stands for already."""
+    """What a request id stands for already. The response is sealed."""
 
     body_sha256: bytes
     response: bytes | None
@@ -53,24 +55,26 @@ class Claimed(NamedTuple):
 
 def once(
     connection: Connection,
+    cipher: UserCipher,
     receipt: Receipt[T],
     body: Callable[[], Done[T]],
-    user: UserRef | None = None,
     shows: Callable[[T], Iterable[int]] = lambda _: (),
 ) -> Done[T]:
-    """Do `body` unless its request was done before. `shows` names the facts of `user` that the answer shows.
+    """Do `body` unless its request was done before. `shows` names the facts of the user that the answer shows.
 
+    The answer is kept under `cipher`, which is the user's, or the tenant's where the write is no user's.
     Raises `Repeated`, `RequestIdReused`, or `Erased` where the former answer is gone. A request without an id is done.
     """
     if not receipt.request_id:
         return body()
     key = RequestKey(receipt.tenant_id, receipt.method, receipt.request_id)
-    found = claim(connection, key, receipt.body_sha256, user.user_id if user else "", receipt.now)
+    found = claim(connection, key, receipt.body_sha256, cipher.user.user_id, receipt.now)
     if found is not None:
-        raise _repeat(receipt.body_sha256, found)
+        raise _repeat(cipher, key, receipt.body_sha256, found)
     done = body()
     numbers = json.dumps(sorted(set(shows(done.result))))
-    connection.execute(_ANSWER, (numbers, receipt.encode(done.result), *key))
+    response = cipher.seal(RECEIPT_RESPONSE, receipt.encode(done.result), key.method, key.request_id)
+    connection.execute(_ANSWER, (numbers, response, *key))
     return done
 
 
@@ -102,12 +106,12 @@ def claim_for(
         raise _reused()
 
 
-def _repeat(body_sha256: bytes, found: Claimed) -> Exception:
+def _repeat(cipher: UserCipher, key: RequestKey, body_sha256: bytes, found: Claimed) -> Exception:
     if found.body_sha256 != body_sha256:
         return _reused()
     if found.response is None:
         return Erased("what was answered then has been deleted since")
-    return Repeated(found.response)
+    return Repeated(cipher.open(RECEIPT_RESPONSE, found.response, key.method, key.request_id))
 
 
 def _reused() -> RequestIdReused:

@@ -16,7 +16,7 @@ _OF_POLICY: Final = "(policy = ? OR (policy >= ? AND policy < ?))"
 
 
 def reader_of(tenant_id: str) -> Callable[..., StoredTrace]:
-    """What turns a row of `COLUMNS` into a trace of this tenant."""
+    """What turns a row of `COLUMNS` into a trace of this tenant, its content still sealed."""
 
     def trace_of(
         sequence: int,

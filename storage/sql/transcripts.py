@@ -2,9 +2,12 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
 from assemblers.records import SessionRef, Turn
 from storage.cursors import decode_number, encode_position
+from storage.encryption.key_ring import KeyRing
+from storage.encryption.user_cipher import UserCipher, reading_cipher, writing_cipher
 from storage.errors import SessionChanged
 from storage.ports import (
     ArchivedSession,
@@ -45,9 +48,14 @@ class SqlTranscripts:
     """The port `TranscriptStore`."""
 
     def __init__(
-        self, database: Database, archives: SqlArchives, announcer: Announcer, retention: Retention
+        self,
+        database: Database,
+        archives: SqlArchives,
+        announcer: Announcer,
+        retention: Retention,
+        keys: KeyRing,
     ) -> None:
-        self._database, self._archives = database, archives
+        self._database, self._archives, self._keys = database, archives, keys
         self._announcer, self._retention = announcer, retention
 
     async def record(
@@ -59,13 +67,14 @@ class SqlTranscripts:
         receipt: Receipt[TurnsWritten],
     ) -> TurnsWritten:
         """Store turns behind the others, all or none."""
+        cipher = await writing_cipher(self._keys, session.user)
 
         def change(connection: Connection) -> Done[TurnsWritten]:
-            recorded = sum(add_turn(connection, session, turn, now, expire_time) for turn in turns)
+            recorded = sum(add_turn(connection, cipher, session, turn, now, expire_time) for turn in turns)
             return Done(TurnsWritten(recorded, len(turns) - recorded))
 
         def body(connection: Connection) -> Done[TurnsWritten]:
-            return once(connection, receipt, lambda: change(connection), session.user)
+            return once(connection, cipher, receipt, lambda: change(connection))
 
         done = await self._database.write(user_scope(session.user), body)
         self._retention.wrote(session.tenant_id, now)
@@ -74,19 +83,28 @@ class SqlTranscripts:
     async def list(self, session: SessionRef, now: datetime, page: PageRequest) -> Page[Turn]:
         """The session's turns, oldest first."""
         after = decode_number(page.cursor, 0)
+        cipher = await reading_cipher(self._keys, session.user)
+        if cipher is None:
+            return Page((), "")
+
+        def numbered(no: int, *columns: Any) -> tuple[int, Turn]:
+            return no, turn_of(cipher, session.session_id, no, *columns)
+
+        parameters = (*owner(session), to_micros(now), after, page.size + 1)
         async with self._database.snapshot(session.tenant_id) as snapshot:
-            rows = await snapshot.rows(
-                _PAGE, (*owner(session), to_micros(now), after, page.size + 1), _numbered
-            )
+            rows = await snapshot.rows(_PAGE, parameters, numbered)
         items = rows[: page.size]
         more = len(rows) > page.size
         return Page(tuple(turn for _, turn in items), encode_position(items[-1][0]) if more else "")
 
     async def since_last_question(self, session: SessionRef, now: datetime) -> tuple[Turn, ...]:
         """The latest USER turn and all after it."""
+        cipher = await reading_cipher(self._keys, session.user)
+        if cipher is None:
+            return ()
         condition = (*owner(session), to_micros(now))
         rows = await self._database.rows(session.tenant_id, _SINCE_QUESTION, (*condition, *condition))
-        return tuple(turn_of(*row) for row in rows)
+        return tuple(turn_of(cipher, session.session_id, *row) for row in rows)
 
     async def end(
         self,
@@ -97,12 +115,13 @@ class SqlTranscripts:
         expected_turns: int | None = None,
     ) -> SessionEnded:
         """Archive what is given and remove the session's turns."""
+        cipher = await writing_cipher(self._keys, session.user)
 
         def body(connection: Connection) -> Done[SessionEnded]:
             def change() -> Done[SessionEnded]:
-                return _end(connection, session, archived, now, expected_turns)
+                return _end(connection, cipher, session, archived, now, expected_turns)
 
-            return once(connection, receipt, change, session.user)
+            return once(connection, cipher, receipt, change)
 
         def forget() -> None:
             if archived is not None:
@@ -126,6 +145,7 @@ class SqlTranscripts:
 
 def _end(
     connection: Connection,
+    cipher: UserCipher,
     session: SessionRef,
     archived: ArchivedSession | None,
     now: datetime,
@@ -136,13 +156,7 @@ def _end(
         raise SessionChanged
     written: Done[ArchiveWritten | None] = Done(None)
     if archived is not None:
-        added = append_sessions(connection, session.user, [archived], now)
+        added = append_sessions(connection, cipher, [archived], now)
         written = Done(added.result, added.epoch)
     connection.execute(REMOVE_SESSION, owner(session))
     return Done(SessionEnded(count, written.result), written.epoch)
-
-
-def _numbered(
-    no: int, turn_id: str, role: str, speaker: str, occur_time: int, content: bytes
-) -> tuple[int, Turn]:
-    return no, turn_of(no, turn_id, role, speaker, occur_time, content)

@@ -4,6 +4,8 @@ from datetime import datetime
 from typing import Final
 
 from assemblers.records import Role, SessionRef, Turn
+from storage.encryption.places import TURN_CONTENT
+from storage.encryption.user_cipher import UserCipher
 from storage.errors import AlreadyExists
 from storage.sql.columns import contents_from_json, contents_to_json, from_micros, to_micros
 from storage.sql.engine import Connection, Value
@@ -27,13 +29,20 @@ def owner(session: SessionRef) -> tuple[str, str, str]:
     return session.tenant_id, session.user_id, session.session_id
 
 
-def turn_of(_no: int, turn_id: str, role: str, speaker: str, occur_time: int, content: bytes) -> Turn:
-    """The turn in a row of `COLUMNS`."""
-    return Turn(turn_id, Role(role), contents_from_json(content), from_micros(occur_time), speaker)
+# fmt: off
+def turn_of(
+    cipher: UserCipher, session_id: str, _no: int, turn_id: str, role: str, speaker: str, occur_time: int,
+    content: bytes,
+) -> Turn:
+    # fmt: on
+    """The turn in a row of `COLUMNS`. Raises `StorageDamaged` where it does not open."""
+    said = cipher.open(TURN_CONTENT, content, session_id, turn_id)
+    return Turn(turn_id, Role(role), contents_from_json(said), from_micros(occur_time), speaker)
 
 
 def add_turn(
     connection: Connection,
+    cipher: UserCipher,
     session: SessionRef,
     turn: Turn,
     now: datetime,
@@ -43,14 +52,17 @@ def add_turn(
 
     Raises `AlreadyExists` where its id stands for other content. An expired turn is as good as none.
     """
-    row = _row(session, turn, expire_time)
+    content = contents_to_json(turn.contents)
+    sealed = cipher.seal(TURN_CONTENT, content, session.session_id, turn.turn_id)
+    row = _row(session, turn, expire_time, sealed)
     key = (*owner(session), turn.turn_id)
     while not connection.execute(_INSERT, row).rowcount:
         found = connection.execute(_FIND, key).fetchone()
         # None: another process has used the number for another turn, and there is a next one now.
         if found is not None and not _expired(found[3], now):
             # The time is left out: a repeat may have been stamped anew on its way.
-            if tuple(found[:3]) != (turn.role, turn.speaker, row[-1]):
+            said = cipher.open(TURN_CONTENT, found[2], session.session_id, turn.turn_id)
+            if (found[0], found[1], said) != (turn.role, turn.speaker, content):
                 raise AlreadyExists("turn_id")
             return False
         connection.execute(_REMOVE, key)
@@ -61,7 +73,9 @@ def _expired(expire_time: int | None, now: datetime) -> bool:
     return expire_time is not None and expire_time <= to_micros(now)
 
 
-def _row(session: SessionRef, turn: Turn, expire_time: datetime | None) -> tuple[Value, ...]:
+def _row(
+    session: SessionRef, turn: Turn, expire_time: datetime | None, sealed: bytes
+) -> tuple[Value, ...]:
     return (
         *owner(session),
         *owner(session),
@@ -70,5 +84,5 @@ def _row(session: SessionRef, turn: Turn, expire_time: datetime | None) -> tuple
         turn.speaker,
         to_micros(turn.occur_time),
         None if expire_time is None else to_micros(expire_time),
-        contents_to_json(turn.contents),
+        sealed,
     )

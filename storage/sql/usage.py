@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Final
 
+from storage.encryption.key_ring import KeyRing
+from storage.encryption.user_cipher import tenant_cipher
 from storage.errors import AlreadyExists, NotFound
 from storage.mirrors import Mirror
 from storage.ports import Receipt, UsageReport
@@ -55,16 +57,17 @@ class _Numbered:
 class SqlUsage:
     """The port `UsageStore`. The latest observations of a key are read once and then kept up in memory."""
 
-    def __init__(self, database: Database, announcer: Announcer) -> None:
-        self._database, self._announcer = database, announcer
+    def __init__(self, database: Database, announcer: Announcer, keys: KeyRing) -> None:
+        self._database, self._announcer, self._keys = database, announcer, keys
         self._observations: Mirror[Observations] = Mirror(_KEPT)
 
     async def report(self, usage: UsageReport, receipt: Receipt[UsageReport]) -> UsageReport:
         """Store what was billed for a trace, once. Raises `NotFound`, or `AlreadyExists` where it said otherwise."""
         key = (usage.tenant_id, usage.calibration_key)
+        cipher = await tenant_cipher(self._keys, usage.tenant_id)
 
         def body(connection: Connection) -> Done[_Numbered]:
-            return once(connection, _numbered(receipt), lambda: _store(connection, usage))
+            return once(connection, cipher, _numbered(receipt), lambda: _store(connection, usage))
 
         def committed(done: Done[_Numbered]) -> None:
             self._observations.change(key, lambda known: known.with_report(done.result.no, usage))

@@ -7,6 +7,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from storage.encryption import KeyProvider, KeyRing
+from storage.encryption.embedded import embedded_provider
 from storage.errors import StorageFull
 from storage.memory import MemorySessions
 from storage.ports import (
@@ -51,6 +53,7 @@ class SqliteStorage:
         sessions: SessionCache,
         reserve: Reserve,
         announcer: Announcer,
+        provider: KeyProvider,
     ) -> None:
         heads = ChainHeads()
         self._lock, self._connection, self._closed = lock, connection, False
@@ -59,15 +62,18 @@ class SqliteStorage:
         self._writer.on_commit(self._checkpoints.committed)
         self._database = database = SqliteDatabase(path, self._writer, reserve, self._checkpoints.scrub)
         self._retention = Retention(database)
-        archives = SqlArchives(database, announcer)
-        self.facts: FactStore = SqlFacts(database, announcer)
+        self.keys = keys = KeyRing(database, provider)
+        archives = SqlArchives(database, announcer, keys)
+        self.facts: FactStore = SqlFacts(database, announcer, keys)
         self.archives: ArchiveStore = archives
-        self.transcripts: TranscriptStore = SqlTranscripts(database, archives, announcer, self._retention)
-        self.policies: PolicyStore = SqlPolicies(database, announcer)
-        self.prefixes: PrefixStore = SqlPrefixes(database, announcer)
-        self.traces: TraceStore = SqliteTraces(database, heads, self._retention)
+        self.transcripts: TranscriptStore = SqlTranscripts(
+            database, archives, announcer, self._retention, keys
+        )
+        self.policies: PolicyStore = SqlPolicies(database, announcer, keys)
+        self.prefixes: PrefixStore = SqlPrefixes(database, announcer, keys)
+        self.traces: TraceStore = SqliteTraces(database, keys, heads, self._retention)
         self.users: UserStore = SqlUsers(database)
-        self.usage: UsageStore = SqlUsage(database, announcer)
+        self.usage: UsageStore = SqlUsage(database, announcer, keys)
         self.epochs: EpochStore = SqlEpochs(database)
         self.sessions = sessions
         # A process that was killed may have left deleted content in the log.
@@ -108,27 +114,46 @@ class SqliteStorage:
 
 
 async def open_sqlite(
-    data_dir: Path, sessions: SessionCache | None = None, announcer: Announcer | None = None
+    data_dir: Path,
+    sessions: SessionCache | None = None,
+    announcer: Announcer | None = None,
+    provider: KeyProvider | None = None,
 ) -> SqliteStorage:
     """Open a data folder, which is created if need be, with a session cache (default: in this process).
 
-    `announcer` is told of each change; None: nobody else has to know.
+    `announcer` is told of each change; None: nobody else has to know. `provider` holds the master key; None: the
+    folder itself does (see `storage.encryption.embedded`).
 
-    Raises `DataFolderInUse`, `SchemaMismatch`, `StorageFull`, or `StorageUnavailable`.
+    Raises `DataFolderInUse`, `SchemaMismatch`, `StorageFull`, `KeyFileError`, or `StorageUnavailable`, as which a
+    missing or wrong master key counts too.
     """
     lock = FolderLock(data_dir)
     try:
         path = data_dir / DATABASE_NAME
+        if provider is None:
+            provider = embedded_provider(data_dir, fresh=not path.exists())
         reserve = Reserve(data_dir)
         connection = await _open_with(reserve, path)
         reserve.keep()
         with translated():
-            return SqliteStorage(
-                lock, connection, path, sessions or MemorySessions(), reserve, announcer or Unannounced()
+            storage = SqliteStorage(
+                lock,
+                connection,
+                path,
+                sessions or MemorySessions(),
+                reserve,
+                announcer or Unannounced(),
+                provider,
             )
     except BaseException:
         lock.release()
         raise
+    try:
+        await storage.keys.check()
+    except BaseException:
+        await storage.close()
+        raise
+    return storage
 
 
 async def _open_with(reserve: Reserve, path: Path) -> sqlite3.Connection:

@@ -2,6 +2,8 @@
 
 from typing import Final
 
+from storage.encryption.key_ring import KeyRing
+from storage.encryption.user_cipher import UserCipher, writing_cipher
 from storage.errors import AlreadyExists
 from storage.ledger import FIRST_SEQUENCE, GENESIS, seal
 from storage.ports import Seal, TraceDraft
@@ -9,7 +11,7 @@ from storage.sql.columns import to_micros
 from storage.sql.engine import Connection, Database, Scope, Value
 from storage.sql.receipts import RequestKey, claim_for
 from storage.sql.retention import Retention
-from storage.sql.trace_reads import ANSWERED, SqlTraceReads, answered_key
+from storage.sql.trace_reads import ANSWERED, SqlTraceReads, answered_key, seal_trace
 from storage.sql.trace_rows import COLUMNS
 from storage.sql.turn_rows import add_turn
 
@@ -51,18 +53,22 @@ class ChainHeads:
 class SqliteTraces(SqlTraceReads):
     """The port `TraceStore`."""
 
-    def __init__(self, database: Database, heads: ChainHeads, retention: Retention) -> None:
-        super().__init__(database)
+    def __init__(self, database: Database, keys: KeyRing, heads: ChainHeads, retention: Retention) -> None:
+        super().__init__(database, keys)
         self._heads, self._retention = heads, retention
 
     async def append(self, draft: TraceDraft) -> Seal:
         """Append trace and turn."""
         tenant_id = draft.session.tenant_id
-        new = await self._database.write(Scope(tenant_id, None), lambda c: self._append(c, draft))
+        cipher = await writing_cipher(self._keys, draft.session.user)
+        content = seal_trace(cipher, draft)
+        new = await self._database.write(
+            Scope(tenant_id, None), lambda connection: self._append(connection, cipher, draft, content)
+        )
         self._retention.wrote(tenant_id, draft.create_time)
         return new
 
-    def _append(self, connection: Connection, draft: TraceDraft) -> Seal:
+    def _append(self, connection: Connection, cipher: UserCipher, draft: TraceDraft, content: bytes) -> Seal:
         session, created = draft.session, to_micros(draft.create_time)
         if draft.request_id:
             key = RequestKey(session.tenant_id, _METHOD, draft.request_id)
@@ -70,16 +76,16 @@ class SqliteTraces(SqlTraceReads):
         if connection.execute(ANSWERED, answered_key(session, draft.turn_id, created)).fetchone():
             raise AlreadyExists("turn_id")
         if draft.turn is not None:
-            add_turn(connection, session, draft.turn, draft.create_time, draft.turn_expire_time)
+            add_turn(connection, cipher, session, draft.turn, draft.create_time, draft.turn_expire_time)
         new = self._heads.next_seal(connection, session.tenant_id, draft.record)
-        row = (session.tenant_id, *_columns(draft, created, new))
+        row = (session.tenant_id, *_columns(draft, created, new, content))
         if not connection.execute(_INSERT, row).rowcount:
             raise AlreadyExists("trace_id")
         self._heads.advance(session.tenant_id, new)
         return new
 
 
-def _columns(draft: TraceDraft, created: int, new: Seal) -> tuple[Value, ...]:
+def _columns(draft: TraceDraft, created: int, new: Seal, content: bytes) -> tuple[Value, ...]:
     session = draft.session
     return (
         new.sequence,
@@ -92,6 +98,6 @@ def _columns(draft: TraceDraft, created: int, new: Seal) -> tuple[Value, ...]:
         new.previous_hash,
         new.record_hash,
         draft.record,
-        draft.content,
+        content,
         draft.body_sha256,
     )

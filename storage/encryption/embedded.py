@@ -1,0 +1,34 @@
+"""The master key of a data folder: a file in it, made when the folder is first used.
+
+It guards against who sees the database alone, such as a copy or a backup of it. Who has the whole folder has the key as
+well; `--master-key-file` keeps it elsewhere.
+"""
+
+from pathlib import Path
+from typing import Final
+
+from storage.encryption.errors import KeyFileError
+from storage.encryption.file_provider import FileKeyProvider
+from storage.encryption.key_file import create_key_file
+from storage.errors import StorageUnavailable
+
+KEY_FILE_NAME: Final = "master.key"
+
+
+def embedded_provider(folder: Path, fresh: bool) -> FileKeyProvider:
+    """The provider on the folder's key file. `fresh`: there is no database yet, so a missing file is made.
+
+    Raises `KeyFileError` where the file is unusable, or missing beside a database that needs it.
+    """
+    path = folder / KEY_FILE_NAME
+    if not path.exists():
+        if not fresh:
+            raise KeyFileError(
+                "the database is encrypted and master.key is missing beside it: put it back, "
+                "or name the file with --master-key-file"
+            )
+        try:
+            create_key_file(path)
+        except OSError as error:
+            raise StorageUnavailable("the data folder cannot be created or written") from error
+    return FileKeyProvider(path)

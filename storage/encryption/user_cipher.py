@@ -1,0 +1,40 @@
+"""What the stores seal and open a user's columns with: its data key, tied to the places of its rows."""
+
+from assemblers.records import UserRef
+from storage.encryption.data_key import DataKey
+from storage.encryption.key_ring import KeyRing
+from storage.encryption.places import row_place
+
+
+class UserCipher:
+    """Seals and opens columns of one user's rows, or of rows that belong to a tenant (then the user id is "")."""
+
+    __slots__ = ("_key", "user")
+
+    def __init__(self, user: UserRef, key: DataKey) -> None:
+        self.user, self._key = user, key
+
+    def seal(self, column: str, content: bytes, *identity: str) -> bytes:
+        """Seal what a column (`storage.encryption.places`) holds in the row of this identity."""
+        return self._key.seal(row_place(column, self.user, *identity), content)
+
+    def open(self, column: str, sealed: bytes, *identity: str) -> bytes:
+        """What the column of that row holds. Raises `StorageDamaged` where it was sealed for another or changed."""
+        return self._key.open(row_place(column, self.user, *identity), sealed)
+
+
+async def writing_cipher(keys: KeyRing, user: UserRef) -> UserCipher:
+    """For a write; the user's key is made where there is none."""
+    return UserCipher(user, keys.peek(user) or await keys.for_writing(user))
+
+
+async def reading_cipher(keys: KeyRing, user: UserRef) -> UserCipher | None:
+    """For a read; None where nothing is stored for the user that is sealed, for a key comes before what it seals."""
+    key = keys.peek(user) or await keys.for_reading(user)
+    return None if key is None else UserCipher(user, key)
+
+
+async def tenant_cipher(keys: KeyRing, tenant_id: str) -> UserCipher:
+    """For a write that belongs to a tenant and no user; the tenant's key is made where there is none."""
+    key = keys.peek_tenant(tenant_id) or await keys.tenant_for_writing(tenant_id)
+    return UserCipher(UserRef(tenant_id, ""), key)
