@@ -12,8 +12,9 @@ mkdir secrets
 for name in superuser_password owner_password app_password redis_password; do
     random 24 >"secrets/$name"
 done
-printf 'postgresql://muniment_owner:%s@postgres/muniment' "$(cat secrets/owner_password)" >secrets/owner_url
-printf 'postgresql://muniment_gateway:%s@postgres/muniment' "$(cat secrets/app_password)" >secrets/database_url
+# Without TLS: the network of the compose file never leaves this machine. Elsewhere leave `sslmode` out, and it is verified.
+printf 'postgresql://muniment_owner:%s@postgres/muniment?sslmode=disable' "$(cat secrets/owner_password)" >secrets/owner_url
+printf 'postgresql://muniment_gateway:%s@postgres/muniment?sslmode=disable' "$(cat secrets/app_password)" >secrets/database_url
 printf 'redis://:%s@redis/0' "$(cat secrets/redis_password)" >secrets/redis_url
 # One key a line, as `muniment keys create` writes it.
 printf 'mk-%s %s\n' "$(random 8)" "$(head -c 32 /dev/urandom | base64)" >secrets/master.key

@@ -21,6 +21,7 @@ from scripts.servers.postgres_admin import PostgresAdmin
 from scripts.servers.process import Command, ServerProcess
 from scripts.servers.temporary import temporary_postgres
 from storage.encryption.key_file import read_key_file
+from storage.postgres.address import parse_address
 from tests.commands import COMPOSE
 
 DEPLOY = COMPOSE.parent
@@ -116,8 +117,9 @@ def test_the_entry_point_gives_the_gateway_its_urls_from_files(secrets: Path, tm
     assert settings.database_url is not None
     assert (
         settings.database_url.get_secret_value()
-        == f"postgresql://muniment_gateway:{(secrets / 'app_password').read_text()}@postgres/muniment"
+        == f"postgresql://muniment_gateway:{(secrets / 'app_password').read_text()}@postgres/muniment?sslmode=disable"
     )
+    assert parse_address(settings.database_url.get_secret_value()).tls is None
 
 
 def test_the_entry_point_takes_urls_of_the_environment_as_they_are(tmp_path: Path):
