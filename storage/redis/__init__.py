@@ -2,6 +2,7 @@
 
 from storage.redis.address import InvalidRedisUrl
 from storage.redis.client import RedisClient, RedisRefused, connect_redis
+from storage.redis.epochs import RedisEpochs
 from storage.redis.sessions import RedisSessions
 
-__all__ = ["InvalidRedisUrl", "RedisClient", "RedisRefused", "RedisSessions", "connect_redis"]
+__all__ = ["InvalidRedisUrl", "RedisClient", "RedisEpochs", "RedisRefused", "RedisSessions", "connect_redis"]

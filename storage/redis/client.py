@@ -4,10 +4,11 @@ One rule for time: an operation takes `LIMIT_SECONDS` at most; a cluster's redir
 command is never repeated because it failed: it is sent again only where a server said that it did not execute it.
 """
 
+import asyncio
 import ssl
 import time
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Generator
+from typing import Any, Final
 
 from redis.exceptions import (
     AskError,
@@ -59,20 +60,18 @@ class RedisClient:
         """Whether no server is given up: all breakers are closed."""
         return not any(node.is_open for node in self._topology.nodes)
 
-    async def execute(self, key: bytes, *command: Argument) -> Value:
-        """Execute a command on the key, which is among its arguments.
+    def execute(self, key: bytes, *command: Argument) -> "Pending":
+        """Execute a command on the key, which is among its arguments; awaiting gives the value.
 
-        Raises `StorageUnavailable` (a write may have been done where Redis was too late to say so) or `StorageFull`.
+        Awaiting, or already the call, raises `StorageUnavailable` (a write may have been done where Redis was too late
+        to say so) or `StorageFull`.
         """
-        return checked(await self._executed(key, command))
+        return Pending(self._topology, key, command, None)
 
-    async def run(self, script: Script, key: bytes, *arguments: Argument) -> Value:
-        """Run a script on the key. Errors are those of `execute`."""
-        outcome = await self._executed(key, (b"EVALSHA", script.digest, 1, key, *arguments))
-        if isinstance(outcome, NoScriptError):
-            # The server is new, or forgot its scripts: nothing was executed.
-            outcome = await self._executed(key, (b"EVAL", script.text, 1, key, *arguments))
-        return checked(outcome)
+    def run(self, script: Script, key: bytes, *arguments: Argument) -> "Pending":
+        """Run a script on the key. As `execute` otherwise."""
+        by_text = (b"EVAL", script.text, 1, key, *arguments)
+        return Pending(self._topology, key, (b"EVALSHA", script.digest, 1, key, *arguments), by_text)
 
     async def start(self) -> None:
         """Meet the servers. One that does not answer is left to its probe; a cluster's map is fetched.
@@ -95,23 +94,48 @@ class RedisClient:
         """Give up what is under way and let go of all connections."""
         await self._topology.close()
 
-    async def _executed(self, key: bytes, command: Command) -> Outcome:
-        endpoint = self._topology.find(key)
-        outcome = await self._asked(endpoint, command)
-        if not isinstance(outcome, AskError):
-            return outcome
-        there = Endpoint(outcome.host or endpoint.host, outcome.port)
-        if isinstance(outcome, MovedError):
-            self._topology.moved(outcome.slot_id, there)
-            return await self._asked(there, command)
-        return await self._asked(there, (b"ASKING",), command)
 
-    async def _asked(self, endpoint: Endpoint, *commands: Command) -> Outcome:
+class Pending:
+    """A command under way. It goes out in the turn of the event loop in which it was made, with all others of that
+    turn, whether or not anybody awaits it."""
+
+    __slots__ = ("_command", "_endpoint", "_fallback", "_outcome", "_topology")
+
+    def __init__(self, topology: Topology, key: bytes, command: Command, fallback: Command | None) -> None:
+        """`fallback` is what to send to a server that does not know the command's script."""
+        self._topology, self._command, self._fallback = topology, command, fallback
+        self._endpoint = topology.find(key)
+        self._outcome = self._sent(self._endpoint, command)
+
+    def __await__(self) -> Generator[Any, None, Value]:
+        return self._value().__await__()
+
+    async def _value(self) -> Value:
+        outcome = await self._answer(self._outcome)
+        if isinstance(outcome, AskError):
+            outcome = await self._redirected(outcome)
+        if isinstance(outcome, NoScriptError) and self._fallback is not None:
+            # The server is new, or forgot its scripts: nothing was executed.
+            outcome = await self._answer(self._sent(self._endpoint, self._fallback))
+        return checked(outcome)
+
+    async def _redirected(self, error: AskError) -> Outcome:
+        """Another server of the cluster has the key: it was not executed here, and is asked for there, once."""
+        self._endpoint = Endpoint(error.host or self._endpoint.host, error.port)
+        if isinstance(error, MovedError):
+            self._topology.moved(error.slot_id, self._endpoint)
+            return await self._answer(self._sent(self._endpoint, self._command))
+        return await self._answer(self._sent(self._endpoint, (b"ASKING",), self._command))
+
+    def _sent(self, endpoint: Endpoint, *commands: Command) -> "asyncio.Future[Outcome]":
         try:
-            outcome = await self._topology.node(endpoint).submit(*commands)
+            return self._topology.node(endpoint).submit(*commands)
         except StorageUnavailable:
             self._topology.suspect()
             raise
+
+    async def _answer(self, sent: "asyncio.Future[Outcome]") -> Outcome:
+        outcome = await sent
         if isinstance(outcome, StorageUnavailable | ReadOnlyError | ClusterDownError):
             # In a cluster another server may have taken its place.
             self._topology.suspect()

@@ -1,12 +1,15 @@
 """The adapters on Redis pass their suites: on Valkey, on an installed Redis, and on a cluster of three nodes."""
 
+import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
 
 from storage.conformance import SessionCacheSuite
+from storage.conformance.shared_epochs import Pass, SharedEpochsSuite
+from storage.epochs import SharedEpochs
 from storage.ports import SessionCache
-from storage.redis import RedisClient, RedisSessions, connect_redis
+from storage.redis import RedisClient, RedisEpochs, RedisSessions, connect_redis
 from tests.sealing import TestKeys
 
 
@@ -35,3 +38,20 @@ class TestSessions(OnServer, SessionCacheSuite): ...
 
 
 class TestSessionsOnCluster(OnCluster, SessionCacheSuite): ...
+
+
+@pytest.fixture
+def shared(client: RedisClient) -> SharedEpochs:
+    return RedisEpochs(client)
+
+
+@pytest.fixture
+def pass_time() -> Pass:
+    """The servers go by their own clocks."""
+    return asyncio.sleep
+
+
+class TestEpochs(OnServer, SharedEpochsSuite): ...
+
+
+class TestEpochsOnCluster(OnCluster, SharedEpochsSuite): ...

@@ -1,0 +1,35 @@
+"""Work that nobody waits for: begun now, finished in its own time, and never the failure of a call."""
+
+import asyncio
+from collections.abc import Coroutine
+
+from storage.errors import StorageError
+
+
+class Errands:
+    """Runs coroutines beside the calls. Belongs to one event loop."""
+
+    def __init__(self) -> None:
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.failures = 0
+        """How many ended with a `StorageError`."""
+
+    def begin(self, work: Coroutine[None, None, object]) -> "asyncio.Task[None]":
+        """Start the work; waiting for the task is possible and not needed."""
+        task = asyncio.get_running_loop().create_task(self._run(work))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    async def close(self) -> None:
+        """Give up what is under way."""
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _run(self, work: Coroutine[None, None, object]) -> None:
+        try:
+            await work
+        except StorageError:
+            self.failures += 1
