@@ -1,4 +1,4 @@
-"""The master key of a data folder: a file in it, made when the folder is first used.
+"""The master key of a data folder: a file in it, made before anything is encrypted under it.
 
 It guards against who sees the database alone, such as a copy or a backup of it. Who has the whole folder has the key as
 well; `--master-key-file` keeps it elsewhere.
@@ -15,14 +15,14 @@ from storage.errors import StorageUnavailable
 KEY_FILE_NAME: Final = "master.key"
 
 
-def embedded_provider(folder: Path, fresh: bool) -> FileKeyProvider:
-    """The provider on the folder's key file. `fresh`: there is no database yet, so a missing file is made.
+def embedded_provider(folder: Path, in_use: bool) -> FileKeyProvider:
+    """The provider on the folder's key file. `in_use`: something is encrypted already; else a missing file is made.
 
     Raises `KeyFileError` where the file is unusable, or missing beside a database that needs it.
     """
     path = folder / KEY_FILE_NAME
     if not path.exists():
-        if not fresh:
+        if in_use:
             raise KeyFileError(
                 "the database is encrypted and master.key is missing beside it: put it back, "
                 "or name the file with --master-key-file"

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from storage.encryption.file_provider import FileKeyProvider
 from storage.encryption.key_file import add_master_key, make_current, read_key_file, remove_master_keys
-from storage.encryption.master_keys import check_known_master_keys, known_master_keys
+from storage.encryption.master_keys import check_master_keys, known_master_keys
 from storage.encryption.master_rotation import Progress, forget_unused_master_keys, rewrap_tenant_keys
 from storage.sql.engine import Database
 
@@ -25,7 +25,7 @@ async def rotate_file_key(
     Raises `KeyFileError`, `MasterKeyMissing`, `MasterKeyWrong`, and before anything was changed where the file is not
     the database's.
     """
-    await check_known_master_keys(database, FileKeyProvider(path))
+    await check_master_keys(database, FileKeyProvider(path))
     await _choose_new(database, path)
     return await rewrap_by_current(database, path, now, progress)
 
@@ -46,7 +46,7 @@ async def rewrap_by_current(
 ) -> int:
     """Wrap all tenant keys by the file's first master key; gives how many were not."""
     provider = FileKeyProvider(path)
-    await check_known_master_keys(database, provider)
+    await check_master_keys(database, provider)
     return await rewrap_tenant_keys(database, provider, now, progress)
 
 

@@ -57,7 +57,7 @@ class KeyRing:
 
         Raises `MasterKeyMissing` or `MasterKeyWrong`.
         """
-        await check_master_keys(self._database, self._provider, self._now())
+        await check_master_keys(self._database, self._provider)
 
     def peek(self, user: UserRef) -> DataKey | None:
         """The user's key if it is in memory, for sealing and opening. Costs no waiting."""

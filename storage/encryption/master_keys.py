@@ -30,17 +30,11 @@ def master_keys_scope() -> Scope:
     return Scope(NO_TENANT, build_key("master_keys"))
 
 
-async def check_master_keys(database: Database, provider: KeyProvider, now: datetime) -> None:
-    """Before anything is served: the provider has each master key in use. Makes its current one known.
+async def check_master_keys(database: Database, provider: KeyProvider) -> None:
+    """Before anything is served: the provider has each master key in use, and it is the right one. Writes nothing.
 
     Raises `MasterKeyMissing` or `MasterKeyWrong`.
     """
-    await check_known_master_keys(database, provider)
-    await register_current(database, provider, now)
-
-
-async def check_known_master_keys(database: Database, provider: KeyProvider) -> None:
-    """The provider has each master key in use, and they are the right ones. Raises as `check_master_keys` does."""
     for known in await known_master_keys(database):
         await provider.unwrap(known, MASTER_PROOF)
 

@@ -130,12 +130,12 @@ async def open_sqlite(
     lock = FolderLock(data_dir)
     try:
         path = data_dir / DATABASE_NAME
-        if provider is None:
-            provider = embedded_provider(data_dir, fresh=not path.exists())
         reserve = Reserve(data_dir)
         connection = await _open_with(reserve, path)
         reserve.keep()
         with translated():
+            if provider is None:
+                provider = embedded_provider(data_dir, _has_keys(connection))
             storage = SqliteStorage(
                 lock,
                 connection,
@@ -154,6 +154,10 @@ async def open_sqlite(
         await storage.close()
         raise
     return storage
+
+
+def _has_keys(connection: sqlite3.Connection) -> bool:
+    return connection.execute("SELECT 1 FROM master_keys").fetchone() is not None
 
 
 async def _open_with(reserve: Reserve, path: Path) -> sqlite3.Connection:

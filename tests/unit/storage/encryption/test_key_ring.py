@@ -117,16 +117,22 @@ async def test_a_wrapped_key_moved_to_another_does_not_unwrap(
 
 
 async def test_the_right_master_key_is_recognised(ring: KeyRing, database: PlainDatabase):
-    await ring.check()
     await ring.for_writing(ADA)
     await ring.check()
     assert database.execute("SELECT count(*) FROM master_keys") == [(1,)]
 
 
+async def test_a_database_in_which_nothing_is_encrypted_takes_any_master_key(
+    ring: KeyRing, database: PlainDatabase
+):
+    await ring.check()
+    assert database.execute("SELECT count(*) FROM master_keys") == [(0,)]
+
+
 async def test_a_missing_master_key_refuses_the_start(
     ring: KeyRing, database: PlainDatabase, tmp_path: Path, clock: Clock, key_file: Path
 ):
-    await ring.check()
+    await ring.for_writing(ADA)
     create_key_file(tmp_path / "other.key")
     with pytest.raises(MasterKeyMissing, match=read_key_file(key_file)[0].key_id):
         await another(database, FileKeyProvider(tmp_path / "other.key"), clock).check()
@@ -137,7 +143,7 @@ async def test_a_missing_master_key_refuses_the_start(
 async def test_a_wrong_master_key_under_the_right_id_refuses_the_start(
     ring: KeyRing, database: PlainDatabase, tmp_path: Path, clock: Clock, key_file: Path
 ):
-    await ring.check()
+    await ring.for_writing(ADA)
     path = tmp_path / "other.key"
     wrong = create_key_file(path)
     right: MasterKey = read_key_file(key_file)[0]

@@ -117,7 +117,7 @@ async def test_an_old_master_key_stays_while_something_is_wrapped_by_it(
 async def test_nothing_can_be_wrapped_by_a_master_key_that_was_removed_meanwhile(
     ring: KeyRing, database: PlainDatabase, key_file: Path, clock: Clock, provider: FileKeyProvider
 ):
-    await ring.check()
+    await sealed_by(ring, USERS[:1])
     late = TenantKey(1, await provider.wrap(bytes(32), PLACE))
     add_master_key(key_file)
     await rewrap_tenant_keys(database, provider, clock.now())

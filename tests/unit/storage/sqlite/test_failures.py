@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from storage.conformance.samples import NOW, SESSION, USER, refused
+from storage.conformance.samples import NOW, SESSION, USER, fact, receipt, refused
 from storage.errors import StorageDamaged, StorageError, StorageFull, StorageUnavailable
 from storage.ports import FactSelector, PageRequest
 from storage.sqlite import open_sqlite
@@ -52,6 +52,7 @@ async def test_reads_of_a_store_that_is_gone_are_unavailable(tmp_path: Path) -> 
 async def test_a_damaged_file_is_unavailable_and_not_an_empty_memory(tmp_path: Path) -> None:
     """P69: an outage never looks like "no memories"."""
     async with await open_sqlite(tmp_path) as storage:
+        await storage.facts.record(USER, [fact()], NOW, receipt())
         storage._connection.execute("DROP TABLE facts")
         with refused(StorageUnavailable):
             await storage.facts.load(USER)
