@@ -78,6 +78,19 @@ class RetiredFactSuite:
         assert [item.no for item in gone] == list(range(4, 54))
         assert [item.no for item in (await storage.facts.list(USER, FactSelector(), ALL)).items] == [1, 2, 3]
 
+    async def test_hundreds_invalidated_at_once_leave_the_latest_retired_of_each_key_shown(
+        self, storage: Storage
+    ) -> None:
+        """More than a statement takes; of some keys an older fact was invalidated that had been read later."""
+        later_read = [fact(f"k{index:03}", "later read", later(hours=1)) for index in range(0, 600, 7)]
+        await storage.facts.record(USER, later_read, NOW, receipt())
+        await storage.facts.invalidate(USER, FactSelector(), "", NOW, receipt())
+        await storage.facts.record(USER, [fact(f"k{index:03}") for index in range(600)], NOW, receipt())
+        gone = await storage.facts.invalidate(USER, FactSelector(), "", NOW, receipt())
+        facts = (await storage.facts.list(USER, FactSelector(include_retired=True), ALL)).items
+        assert (len(gone), {item.state for item in facts}) == (600, {FactState.INVALIDATED})
+        assert (await storage.facts.load(USER)).facts == shown(facts)
+
     async def test_invalidating_nothing_changes_nothing(self, storage: Storage) -> None:
         await storage.facts.record(USER, [fact()], NOW, receipt())
         before = await storage.facts.load(USER)

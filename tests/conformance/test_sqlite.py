@@ -4,6 +4,7 @@ from storage.conformance import (
     ArchiveSuite,
     ConcurrencySuite,
     DurabilitySuite,
+    EpochSuite,
     FactSuite,
     IsolationSuite,
     PolicySuite,
@@ -41,6 +42,9 @@ class TestReceipts(ReceiptSuite): ...
 
 
 class TestIsolation(IsolationSuite): ...
+
+
+class TestEpochs(EpochSuite): ...
 
 
 class TestConcurrency(ConcurrencySuite): ...

@@ -12,7 +12,7 @@ import storage.sql
 import storage.sqlite
 from storage.conformance.samples import NOW, USER
 from storage.ports import FactSelector, TraceSelector
-from storage.sql import fact_rows, retention, trace_rows
+from storage.sql import fact_retiring, fact_rows, retention, trace_rows
 from storage.sqlite import open_sqlite
 
 
@@ -27,18 +27,22 @@ def statements() -> Iterator[tuple[str, str]]:
     """Every statement that is a constant of a module of the stores and of the adapter, by its place."""
     for place in modules():
         for name, value in vars(importlib.import_module(place)).items():
-            if isinstance(value, str) and re.match(
-                r"(SELECT|UPDATE|DELETE|INSERT) .*\bWHERE\b", value, re.DOTALL
+            if (
+                isinstance(value, str)
+                and "{" not in value
+                and re.match(r"(SELECT|UPDATE|DELETE|INSERT) .*\bWHERE\b", value, re.DOTALL)
             ):
                 yield f"{place}.{name}", value
 
 
 def built() -> Iterator[tuple[str, str]]:
-    """The statements that selectors make, with nothing but the tenant and the user, and with all they can say; and
-    those that remove what has expired."""
+    """The statements that selectors make, with nothing but the tenant and the user, and with all they can say; those
+    that take many facts out of use, and those that remove what has expired."""
     for selector in (FactSelector(), FactSelector(1, None, "k", "s", "w", NOW, NOW, include_retired=True)):
         where, _ = fact_rows.conditions(USER, selector)
         yield "facts", f"SELECT no FROM facts WHERE {where} AND no > ? ORDER BY no LIMIT ?"
+    for retire in fact_retiring.statements(3):
+        yield "retire facts", retire
     for sweep in retention.STATEMENTS:
         yield "retention", sweep
     for wanted in (TraceSelector(), TraceSelector("u", "s", "t", "p", NOW, NOW)):
