@@ -15,6 +15,7 @@ from storage.conformance.isolation import IsolationSuite
 from storage.conformance.policies import PolicySuite
 from storage.conformance.processes import ProcessSuite
 from storage.conformance.receipts import ReceiptSuite
+from storage.conformance.retrieval import RetrievalSuite
 from storage.conformance.sessions import SessionCacheSuite
 from storage.conformance.stored_epochs import EpochSuite
 from storage.conformance.texts import TextSuite
@@ -34,6 +35,7 @@ __all__ = [
     "ProcessSuite",
     "ReceiptSuite",
     "RetiredFactSuite",
+    "RetrievalSuite",
     "SessionCacheSuite",
     "TextSuite",
     "TraceSuite",

@@ -10,6 +10,7 @@ from storage.conformance import (
     PolicySuite,
     ReceiptSuite,
     RetiredFactSuite,
+    RetrievalSuite,
     TextSuite,
     TraceSuite,
     TranscriptSuite,
@@ -24,6 +25,9 @@ class TestRetiredFacts(RetiredFactSuite): ...
 
 
 class TestArchives(ArchiveSuite): ...
+
+
+class TestRetrieval(RetrievalSuite): ...
 
 
 class TestTranscripts(TranscriptSuite): ...
