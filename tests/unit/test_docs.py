@@ -26,6 +26,7 @@ from muniment.v1 import (
     trace_pb2,
     types_pb2,
 )
+from scripts.servers import launching, temporary
 from tests.commands import check_command
 from tests.documents import CODE, DOCS, README, ROOT, anchors, blocks, each_document, prose, shell_commands
 from tests.integration.gateway_process import running_gateway
@@ -100,6 +101,7 @@ def capital_names() -> set[str]:
             names |= {text for v in enum.values for text in (v.name, v.name.removeprefix(prefix))}
     names |= {f"MUNIMENT_{field.upper()}" for field in Settings.model_fields}
     names |= {f"MUNIMENT_{name}" for name in ("ADDRESS", "TENANT", "USER", "SESSION", "POLICY")}
+    names |= {temporary.POSTGRES_VARIABLE, temporary.REDIS_VARIABLE, launching.VARIABLE}
     return names | {"DATA_DIR"}
 
 
