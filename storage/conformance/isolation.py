@@ -1,23 +1,34 @@
-"""Isolation: every read of every store, for users whose ids are easy to confuse, gives that user's own canary only."""
+"""Isolation: ids that look alike are different, and no tenant or user sees or touches another's things."""
 
-from assemblers.records import SessionRef, Slots, UserRef
-from storage.conformance.samples import (
-    ALL,
-    NOW,
-    archived,
-    fact,
-    policy,
-    prefix,
-    receipt,
-    refused,
-    trace,
-    turn,
-    usage,
+from typing import Final, get_type_hints
+
+import numpy as np
+
+from assemblers.ranking.vectors import FIXED_POINT
+from assemblers.records import UserRef
+from storage.conformance import matrix
+from storage.conformance.matrix import (
+    ELSEWHERE,
+    OF_ALL_USERS,
+    OF_TENANT,
+    OF_USER,
+    PSEUDONYMS,
+    SPACE,
+    TENANTS,
+    WRITES,
+    mark_of,
+    plant,
+    plant_tenant,
+    seen,
+    session_of,
+    tenant_mark,
+    vector_of,
 )
-from storage.errors import Erased, NotFound
-from storage.ports import FactSelector, PageRequest, Storage, TraceSelector
+from storage.conformance.samples import NOW, fact, policy, receipt, refused
+from storage.errors import NotFound
+from storage.ports import FactSelector, PageRequest, Storage
 
-CONFUSABLE = (
+CONFUSABLE: Final = (
     UserRef("a:b", "c"),
     UserRef("a", "b:c"),
     UserRef("a", "b"),
@@ -30,6 +41,10 @@ CONFUSABLE = (
     UserRef("acme", "Ann"),
     UserRef("acme", "ann"),
     UserRef("Acme", "ann"),
+    UserRef("acme ", "ann"),
+    UserRef("ac%", "ann"),
+    UserRef("ac_e", "ann"),
+    UserRef("umbrella", "ann"),
     UserRef("acme", "ann "),
     UserRef("acme", " ann"),
     UserRef("acme", "ann/"),
@@ -41,117 +56,105 @@ CONFUSABLE = (
     UserRef("acme", "1.0"),
     UserRef("acme", "' OR '1'='1"),
 )
+STRANGERS: Final = (
+    UserRef("acme", "an_"),
+    UserRef("acme", "an%"),
+    UserRef("acme", "ANN"),
+    UserRef("acm", "eann"),
+    UserRef("acm_", "ann"),
+    UserRef("ACME", "ann"),
+)
 
 
-def canary(user: UserRef) -> str:
-    """A text that says whose it is."""
-    return f"canary of {user!r}"
-
-
-def session_of(user: UserRef) -> SessionRef:
-    """Every user's session has the same id."""
-    return SessionRef(user.tenant_id, user.user_id, "s")
-
-
-def trace_id(user: UserRef) -> str:
-    """Trace ids are unique within a tenant."""
-    return f"x-{user.user_id}"
-
-
-async def plant(storage: Storage, user: UserRef) -> None:
-    """Give the user a thing of every kind."""
-    mark, session = canary(user), session_of(user)
-    await storage.facts.record(user, [fact("k", mark)], NOW, receipt())
-    await storage.archives.append(user, [archived("s", mark)], NOW, receipt())
-    await storage.transcripts.record(session, [turn("t", mark)], NOW, None, receipt())
-    await storage.traces.append(trace(trace_id(user), session, "answered", content=mark))
-    await storage.sessions.put(session, Slots(answer_format=mark), 0, NOW, 60)
-
-
-async def everything(storage: Storage, user: UserRef) -> dict[str, object]:
-    """What each read gives this user, reduced to the canaries."""
-    session = session_of(user)
-    of_user = TraceSelector(user_id=user.user_id, session_id="s")
-    latest = await storage.traces.latest(session)
-    answered = await storage.traces.answered(session, "answered", NOW)
-    slots = await storage.sessions.get(session, NOW)
-    facts = await storage.facts.list(user, FactSelector(include_retired=True), ALL)
+def methods() -> set[str]:
+    """What the ports can do, as `port.method`; `ready` and `close` are the handle's own."""
     return {
-        "load facts": [item.value for item in (await storage.facts.load(user)).facts],
-        "peek facts": [
-            item.value for item in (storage.facts.peek(user) or await storage.facts.load(user)).facts
-        ],
-        "list facts": [item.value for item in facts.items],
-        "load archive": [item.text for item in (await storage.archives.load(user)).excerpts],
-        "list turns": [item.text for item in (await storage.transcripts.list(session, NOW, ALL)).items],
-        "open turn": [item.text for item in await storage.transcripts.since_last_question(session, NOW)],
-        "list traces": [
-            item.content for item in (await storage.traces.list(user.tenant_id, of_user, ALL)).items
-        ],
-        "latest trace": latest.content if latest else None,
-        "answered": answered.trace_id if answered else None,
-        "slots": slots.slots.answer_format if slots else None,
+        f"{name}.{method}"
+        for name, port in get_type_hints(Storage).items()
+        for method, member in vars(port).items()
+        if callable(member) and not method.startswith("_")
+    }
+
+
+async def plant_all(storage: Storage) -> None:
+    """Give every tenant and every confusable user their things."""
+    for tenant_id in TENANTS:
+        await plant_tenant(storage, tenant_id)
+    for user in CONFUSABLE:
+        await plant(storage, user)
+
+
+def expected(user: UserRef) -> dict[str, list[str]]:
+    """What the reads of this user must show, and no more."""
+    of_tenant = tenant_mark(user.tenant_id)
+    of_users = [mark_of(other) for other in CONFUSABLE if other.tenant_id == user.tenant_id]
+    return {
+        **{name: [mark_of(user)] for name in OF_USER},
+        **{name: [of_tenant] for name in OF_TENANT},
+        **{name: sorted([of_tenant, *of_users]) for name in OF_ALL_USERS},
     }
 
 
 class IsolationSuite:
-    """The matrix of reads and confusable users (P1, P3, S23, S31)."""
+    """The matrix of reads and confusable users (P1, P3, S19, S21, S23, S31)."""
 
-    async def test_every_read_gives_the_own_canary_only(self, storage: Storage) -> None:
+    async def test_the_matrix_has_every_read_of_every_port(self) -> None:
+        listed = [*WRITES, *ELSEWHERE, *PSEUDONYMS, *OF_USER, *OF_TENANT, *OF_ALL_USERS]
+        assert sorted(listed) == sorted(methods())
+
+    async def test_every_read_shows_the_own_mark_only(self, storage: Storage) -> None:
+        await plant_all(storage)
+        for user in CONFUSABLE:
+            assert await seen(storage, user) == expected(user)
+
+    async def test_every_user_has_a_pseudonym_of_its_own(self, storage: Storage) -> None:
+        names = {user: await storage.users.pseudonym(user) for user in CONFUSABLE}
+        assert len(set(names.values())) == len(CONFUSABLE)
+        assert {user: storage.users.peek(user) for user in CONFUSABLE} == names
+
+    async def test_every_user_has_vectors_of_its_own(self, storage: Storage) -> None:
+        """P5."""
+        storage.archives.carry(SPACE)
         for user in CONFUSABLE:
             await plant(storage, user)
         for user in CONFUSABLE:
-            mark = canary(user)
-            assert await everything(storage, user) == {
-                "load facts": [mark],
-                "peek facts": [mark],
-                "list facts": [mark],
-                "load archive": [mark],
-                "list turns": [mark],
-                "open turn": [mark],
-                "list traces": [mark.encode()],
-                "latest trace": mark.encode(),
-                "answered": trace_id(user),
-                "slots": mark,
-            }
-            assert (await storage.facts.get(user, 1)).value == mark
-            assert (await storage.archives.excerpts(user, (1,)))[0].text == mark
+            vectors = (await storage.archives.load(user)).vectors
+            assert vectors is not None
+            assert vectors.matrix.tolist() == [np.rint(vector_of(user) * FIXED_POINT).tolist()]
 
-    async def test_reading_for_strangers_finds_nothing_and_creates_nothing(self, storage: Storage) -> None:
+    async def test_reading_for_strangers_shows_nothing_and_makes_nobody_known(self, storage: Storage) -> None:
         """P13."""
         await plant(storage, UserRef("acme", "ann"))
-        for stranger in (
-            UserRef("acme", "%"),
-            UserRef("acme", "an_"),
-            UserRef("acme", "ANN"),
-            UserRef("acm", "eann"),
-        ):
-            found = await everything(storage, stranger)
-            assert not any(found.values()), found
-            with refused(NotFound):
-                await storage.facts.get(stranger, 1)
-            with refused(Erased):
-                await storage.archives.excerpts(stranger, (1,))
+        await plant_tenant(storage, "acme")
+        for stranger in STRANGERS:
+            found = await seen(storage, stranger)
+            theirs = {name: marks for name, marks in found.items() if marks}
+            of_tenant = set(theirs) - OF_TENANT.keys() - OF_ALL_USERS.keys()
+            assert not (theirs if stranger.tenant_id != "acme" else of_tenant), stranger
             assert storage.users.peek(stranger) is None
 
     async def test_writing_for_one_user_touches_no_other(self, storage: Storage) -> None:
-        for user in CONFUSABLE:
-            await plant(storage, user)
+        """P7, S13."""
+        await plant_all(storage)
         victim = UserRef("acme", "john_doe")
         others = [user for user in CONFUSABLE if user != victim]
-        before = [await everything(storage, user) for user in others]
         await storage.facts.delete(victim, 1, "", NOW, receipt())
         await storage.facts.invalidate(victim, FactSelector(), "", NOW, receipt())
         await storage.transcripts.end(session_of(victim), None, NOW, receipt())
         await storage.sessions.drop(session_of(victim))
-        assert [await everything(storage, user) for user in others] == before
+        for user in others:
+            assert await seen(storage, user) == expected(user)
 
     async def test_deleting_or_invalidating_a_strangers_fact_is_not_found(self, storage: Storage) -> None:
         await plant(storage, UserRef("acme", "ann"))
-        with refused(NotFound):
-            await storage.facts.delete(UserRef("acme", "bob"), 1, "", NOW, receipt())
-        with refused(NotFound):
-            await storage.facts.delete(UserRef("umbrella", "ann"), 1, "", NOW, receipt())
+        for stranger in (UserRef("acme", "bob"), UserRef("umbrella", "ann"), *STRANGERS):
+            with refused(NotFound):
+                await storage.facts.delete(stranger, 1, "", NOW, receipt())
+            gone = await storage.facts.invalidate(stranger, FactSelector(no=1), "", NOW, receipt())
+            assert gone == ()
+        assert await matrix.OF_USER["facts.list"](storage, UserRef("acme", "ann")) == [
+            mark_of(UserRef("acme", "ann"))
+        ]
 
     async def test_a_cursor_of_one_user_opens_nothing_of_another(self, storage: Storage) -> None:
         ann, bob = UserRef("acme", "ann"), UserRef("acme", "bob")
@@ -160,42 +163,6 @@ class IsolationSuite:
         cursor = (await storage.facts.list(ann, FactSelector(), PageRequest(1))).next_cursor
         page = await storage.facts.list(bob, FactSelector(), PageRequest(10, cursor))
         assert [item.value for item in page.items] == ["bob's"] * 3
-
-    async def test_tenants_see_their_own_policies_prefixes_traces_and_usage_only(
-        self, storage: Storage
-    ) -> None:
-        tenants = ("acme", "Acme", "acme ", "ac%", "umbrella")
-        for tenant_id in tenants:
-            session = SessionRef(tenant_id, "ann", "s")
-            revision = policy(text=tenant_id, tenant_id=tenant_id)
-            await storage.policies.register(revision, receipt())
-            await storage.policies.activate(tenant_id, "support", revision.digest, None, "", NOW, receipt())
-            await storage.prefixes.register(prefix(text=tenant_id, tenant_id=tenant_id), receipt())
-            await storage.traces.append(trace("x", session, content=tenant_id))
-            await storage.usage.report(usage("x", len(tenant_id), tenant_id=tenant_id), receipt())
-        for tenant_id in tenants:
-            own = tenant_id.encode()
-            for policy_id in ("support", ""):
-                active = await storage.policies.active(tenant_id, policy_id)
-                assert active is not None
-                assert active.document == own
-            assert [head.tenant_id for head in (await storage.policies.heads(tenant_id, ALL)).items] == [
-                tenant_id
-            ]
-            revisions = (await storage.policies.revisions(tenant_id, "support", ALL)).items
-            assert [revision.document for revision in revisions] == [own]
-            newest = await storage.prefixes.find(tenant_id, "main", "")
-            assert newest is not None
-            assert newest.text == tenant_id
-            assert [
-                item.text for item in (await storage.prefixes.revisions(tenant_id, "main", ALL)).items
-            ] == [tenant_id]
-            assert (await storage.traces.get(tenant_id, "x")).content == own
-            assert [item.content for item in await storage.traces.chain(tenant_id, 0, 10)] == [own]
-            assert [
-                item.content for item in (await storage.traces.list(tenant_id, TraceSelector(), ALL)).items
-            ] == [own]
-            assert await storage.usage.observations(tenant_id, "anthropic") == ((len(tenant_id), 110),)
 
     async def test_a_revision_of_another_tenant_cannot_be_activated(self, storage: Storage) -> None:
         theirs = policy(text="theirs", tenant_id="umbrella")
