@@ -1,5 +1,6 @@
 """Driver errors as errors of the stores, by SQLSTATE. Their texts may show values: nothing of them goes on."""
 
+import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
@@ -12,6 +13,9 @@ from storage.errors import StorageError, StorageFull, StorageUnavailable
 DISK_FULL: Final = "53100"
 DRIVER_ERRORS: Final = (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError, SQLAlchemyError)
 """What a driver, a socket or SQLAlchemy raises. `TimeoutError` is an `OSError`, and named for the reader."""
+
+NOT_LET_IN: Final = ("28", "3D")
+"""Classes of SQLSTATE: a wrong role or password, no such database."""
 
 # Two writes met: another attempt finds out who was first.
 _CONFLICTS: Final = ("23505", "40001", "40P01")
@@ -38,6 +42,14 @@ def translate(error: BaseException) -> StorageError:
         return StorageFull("the disk of the database is full")
     if state in _CONFLICTS:
         return Conflict("others wrote the same at the same time")
+    if state is not None and state[:2] in NOT_LET_IN:
+        return StorageUnavailable(
+            "the database does not let this role in: check its name, password and database"
+        )
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return StorageUnavailable(
+            "the database's certificate is not trusted: name its authority in sslrootcert"
+        )
     return StorageUnavailable("the database does not answer as it should")
 
 

@@ -1,4 +1,4 @@
-"""Migrating a Postgres, one migrator at a time; and what a gateway needs to know of it."""
+"""Migrating a Postgres, one migrator at a time."""
 
 import asyncio
 from collections.abc import Callable
@@ -9,18 +9,15 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import create_async_engine
 
-from storage.errors import StorageError, StorageUnavailable
+from storage.errors import StorageError
 from storage.postgres.address import Address, parse_address
-from storage.postgres.failures import sqlstate_of
+from storage.postgres.failures import NOT_LET_IN, sqlstate_of, translate
+from storage.postgres.starting import MIGRATION_LOCK, MONTHS_AHEAD
 from storage.sql.migrate import revision_on, statements, upgrade_on
 from storage.sql.roles import APP_ROLE
 
 T = TypeVar("T")
 
-MIGRATION_LOCK: Final = 0x6D756E696D656E74
-"""The advisory lock that a migrator holds: "muniment" as a number."""
-MONTHS_AHEAD: Final = 3
-"""For how many months to come the ledger has parts."""
 _CONNECT_SECONDS: Final = 10
 _MISSING_EXTENSION: Final = ("0A000", "58P01")
 
@@ -87,8 +84,6 @@ def _refusal(error: Exception) -> StorageError:
         )
     if state in _MISSING_EXTENSION:
         return MigrationRefused("the server has no pgvector: install it there, then migrate again")
-    if state is not None and state[:2] in ("28", "3D"):
-        return MigrationRefused("the server does not know this role, password or database: check the URL")
-    if state is not None:
-        return MigrationRefused(f"the server refused a step (SQLSTATE {state}); nothing was changed")
-    return StorageUnavailable("the database does not answer")
+    if state is None or state[:2] in NOT_LET_IN:
+        return translate(error)
+    return MigrationRefused(f"the server refused a step (SQLSTATE {state}); nothing was changed")

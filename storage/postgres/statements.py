@@ -5,7 +5,7 @@ once, before any row is read, and that holds as long as the statement's own tran
 on the connection, also behind a pooler. That saves two of three round trips.
 
 The order is not luck. `OFFSET 0` keeps the planner from merging the look-up with what is around it, so the condition is
-the one-time filter of a `Result` above the look-up's whole plan, and a `Result` asks for no row before its filter holds.
+the one-time filter of a `Result` above the look-up's whole plan, which asks for no row before the filter holds.
 The policies read the setting by a subquery, which runs when the first row is asked for, not when the parts of a table
 are chosen at the start. Tests hold Postgres to it, with plans of both kinds.
 """
