@@ -80,12 +80,17 @@ def cut_session(session: PastSession, rules: ArchiveRules, known: KnownSession) 
     return CutSession(archived, skipped, already)
 
 
+def index_name(role: Role, speaker: str) -> str:
+    """Who speaks, as an excerpt is indexed."""
+    return speaker or _SPEAKERS[role]
+
+
 def _is_kept(role: Role, rules: ArchiveRules) -> bool:
     return role is Role.USER or (role is Role.ASSISTANT and rules.include_assistant)
 
 
 def _drafts(turn: Turn, rules: ArchiveRules, position: int) -> list[ExcerptDraft]:
-    speaker, day = turn.speaker or _SPEAKERS[turn.role], turn.occur_time.astimezone(UTC).date()
+    speaker, day = index_name(turn.role, turn.speaker), turn.occur_time.astimezone(UTC).date()
     return [
         ExcerptDraft(
             position=position + index,

@@ -4,8 +4,21 @@ from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from functools import lru_cache
 
+import numpy as np
+from numpy.typing import NDArray
+
 from assemblers.policy.model import HistorySection, Policy, PolicyRevision
-from assemblers.ranking import RankParams, query_terms, rank
+from assemblers.ranking import (
+    Blend,
+    Question,
+    Ranking,
+    RankParams,
+    VectorSpace,
+    pack_question,
+    query_terms,
+    rank,
+    rank_hybrid,
+)
 from assemblers.records import Slots, UserRef
 from assemblers.sections.archive import PreparedArchive, prepare_archive
 from assemblers.sections.facts import PreparedFacts, prepare_facts
@@ -89,14 +102,41 @@ class Preparations:
         slots: Slots,
         session_id: str,
         tokens: ModelTokens,
+        vector: NDArray[np.float32] | None = None,
     ) -> tuple[HistoryInput, Commitments]:
-        """The archive ranked for the question. Only for a policy with a HISTORY section."""
+        """The archive ranked for the question, by its vector too where there is one. Only for a policy with a HISTORY
+        section."""
         archive = self.archive(user, snapshot, tokens)
         settings = policy.settings(HistorySection) or HistorySection()
         terms = tuple(query_terms(search_text(question, slots, settings)))
-        ranking = rank(snapshot.archive, terms, rank_params(settings))
-        history = HistoryInput(archive.prepared, ranking, terms, snapshot.epoch, archive.end_no, session_id)
+        ranking = ranked(snapshot, terms, vector, rank_params(settings), settings)
+        packed = b"" if vector is None or ranking.fusion is None else pack_question(vector)
+        history = HistoryInput(
+            archive.prepared, ranking, terms, snapshot.epoch, archive.end_no, session_id, packed
+        )
         return history, archive.commitments
+
+
+def ranked(
+    snapshot: ArchiveSnapshot,
+    terms: tuple[str, ...],
+    vector: NDArray[np.float32] | None,
+    params: RankParams,
+    settings: HistorySection,
+) -> Ranking:
+    """The archive ranked by the terms, and by the vector where there is one and the archive has any to compare."""
+    vectors = snapshot.vectors
+    if vector is None or vectors is None or not vectors.count:
+        return rank(snapshot.archive, terms, params)
+    blend = blend_of(settings, vectors.space)
+    return rank_hybrid(snapshot.archive, vectors, Question(terms, vector), params, blend)
+
+
+def blend_of(settings: HistorySection, space: VectorSpace) -> Blend:
+    """The policy's weights of the two scores, and its threshold or that of the space."""
+    least = settings.min_similarity_permille
+    floor = space.floor_permille if least is None else least
+    return Blend(settings.keyword_permille, settings.vector_permille, floor)
 
 
 def rank_params(settings: HistorySection) -> RankParams:
