@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
 
 import pytest
 from redis import Redis
@@ -157,7 +158,7 @@ def redis_server_url(request: pytest.FixtureRequest, worker_id: str) -> Iterator
     given = given_redis()
     if given is not None:
         number = 0 if worker_id == "master" else int(worker_id.removeprefix("gw")) % DATABASES
-        yield f"{given.rstrip('/')}/{number}"
+        yield urlunsplit(urlsplit(given)._replace(path=f"/{number}"))
         return
     with temporary_valkey(ValkeyOptions(password=PASSWORD, flavour=Flavour(request.param))) as server:
         yield server.url()

@@ -12,6 +12,7 @@ from scripts.servers.errors import ServerError
 OWNER = "muniment_owner"
 APPLICATION = "muniment_gateway"
 GROUP = "muniment_app"
+_ROLES_LOCK = 0x726F6C6573
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,18 +62,18 @@ class PostgresAdmin:
 
     def create_roles(self, password: str | None = None, roles: Roles = Roles()) -> None:
         """The roles where they are missing, both logins with the password."""
-        for name, attributes in (
-            (roles.group, "NOLOGIN"),
-            (roles.owner, "LOGIN CREATEROLE"),
-            (roles.application, "LOGIN"),
-        ):
-            self._create_role(name, attributes)
-        for name in (roles.owner, roles.application):
-            self.execute(f"ALTER ROLE {_name(name)} PASSWORD {_literal(password)}")
-        self.execute(f"GRANT {_name(roles.group)} TO {_name(roles.application)}")
-        # The owner grants the group its rights, and may be the one that a migration makes the group with.
+        group, owner, application = _name(roles.group), _name(roles.owner), _name(roles.application)
         self.execute(
-            f"GRANT {_name(roles.group)} TO {_name(roles.owner)} WITH ADMIN TRUE, INHERIT FALSE, SET FALSE"
+            # Several test workers may set up a given server at once, and roles cannot be changed side by side.
+            f"SELECT pg_advisory_lock({_ROLES_LOCK});"
+            + _create_role(roles.group, "NOLOGIN")
+            + _create_role(roles.owner, "LOGIN CREATEROLE")
+            + _create_role(roles.application, "LOGIN")
+            + f"ALTER ROLE {owner} PASSWORD {_literal(password)};"
+            f"ALTER ROLE {application} PASSWORD {_literal(password)};"
+            f"GRANT {group} TO {application};"
+            # A migration as the owner may have made the group, and then it grants to it.
+            f"GRANT {group} TO {owner} WITH ADMIN TRUE, INHERIT FALSE, SET FALSE"
         )
 
     def create_database(self, name: str, owner: str = OWNER) -> None:
@@ -88,13 +89,6 @@ class PostgresAdmin:
     def drop_database(self, name: str) -> None:
         """Remove it with everything in it, also from under connections."""
         self.execute(f"DROP DATABASE IF EXISTS {_name(name)} WITH (FORCE)")
-
-    def _create_role(self, name: str, attributes: str) -> None:
-        # Several test workers may set up the same server at once.
-        self.execute(
-            f"DO $$ BEGIN CREATE ROLE {_name(name)} {attributes}; "
-            "EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$"
-        )
 
 
 def server_url(host: str, port: int, database: str, user: str, password: str | None) -> str:
@@ -112,3 +106,7 @@ def _name(name: str) -> str:
 
 def _literal(value: str | None) -> str:
     return "NULL" if value is None else "'" + value.replace("'", "''") + "'"
+
+
+def _create_role(name: str, attributes: str) -> str:
+    return f"DO $$ BEGIN CREATE ROLE {_name(name)} {attributes}; EXCEPTION WHEN duplicate_object THEN NULL; END $$;"
