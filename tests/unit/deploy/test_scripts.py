@@ -16,12 +16,15 @@ from redis.exceptions import AuthenticationError
 
 from gateway.config import Settings
 from scripts.servers import binaries, ports
+from scripts.servers.errors import ServerError
 from scripts.servers.postgres import SUPERUSER, Postgres
 from scripts.servers.postgres_admin import PostgresAdmin
 from scripts.servers.process import Command, ServerProcess
 from scripts.servers.temporary import temporary_postgres
 from storage.encryption.key_file import read_key_file
 from storage.postgres.address import parse_address
+from storage.postgres.migrating import upgrade
+from storage.sql.revision import REVISION
 from tests.commands import COMPOSE
 
 DEPLOY = COMPOSE.parent
@@ -140,14 +143,16 @@ def test_an_empty_postgres_gets_the_roles_and_the_owner_can_migrate(
         SECRETS=str(secrets), POSTGRES_USER=SUPERUSER, PGHOST=ports.HOST, PGPORT=str(server.port),
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    owner = PostgresAdmin(server.url("muniment", "muniment_owner", (secrets / "owner_password").read_text()))
-    owner.execute("CREATE TABLE t (v vector(2)); GRANT SELECT ON t TO muniment_app", "muniment")
-    gateway = PostgresAdmin(
-        server.url("muniment", "muniment_gateway", (secrets / "app_password").read_text())
-    )
-    assert gateway.execute("TABLE t", "muniment") == ""
+    owner_url = server.url("muniment", "muniment_owner", (secrets / "owner_password").read_text())
+    gateway_url = server.url("muniment", "muniment_gateway", (secrets / "app_password").read_text())
+    assert upgrade(owner_url) is None
+    assert upgrade(owner_url) == REVISION
+    owner, gateway = PostgresAdmin(owner_url), PostgresAdmin(gateway_url)
+    assert gateway.execute("SELECT count(*) FROM facts", "muniment") == "0"
     rights = "SELECT rolsuper, rolbypassrls, rolcreaterole FROM pg_roles WHERE rolname = current_user"
     assert gateway.execute(rights, "muniment") == owner.execute(rights, "muniment") == "f|f|f"
+    with pytest.raises(ServerError, match="permission denied"):
+        gateway.execute("DELETE FROM traces", "muniment")
 
 
 def test_redis_takes_its_password_from_the_secret_and_lets_nobody_else_in(secrets: Path, tmp_path: Path):
