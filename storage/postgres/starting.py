@@ -35,7 +35,21 @@ async def check_start(connections: Connections) -> None:
     """Raise unless a gateway may serve: `RoleRefused`, `SchemaMismatch`, `StorageUnavailable`."""
     await connections.use(_CHECK_SECONDS, _check_role)
     await _wait_for_migration(connections)
+    await check_revision(connections)
+
+
+async def check_revision(connections: Connections) -> None:
+    """Raise `SchemaMismatch` unless the schema is the one of this release, or `RoleRefused`."""
     await connections.use(_CHECK_SECONDS, _check_revision)
+
+
+async def check_owner(connections: Connections) -> None:
+    """Raise `RoleRefused` unless the role sees what belongs to all tenants, as the owner's does."""
+    powerful, owner = await connections.use(_CHECK_SECONDS, lambda driver: driver.fetchrow(_ROLE))
+    if not (powerful or owner):
+        raise RoleRefused(
+            "this needs the rows of all tenants: give the database URL of the owner, which migrates, not the gateways'"
+        )
 
 
 async def make_partitions(connections: Connections) -> None:

@@ -24,6 +24,7 @@ from storage.ports import (
 )
 from storage.ports.epochs import Announcer, EpochStore
 from storage.sql.archives import SqlArchives
+from storage.sql.engine import Database
 from storage.sql.epochs import SqlEpochs, Unannounced
 from storage.sql.facts import SqlFacts
 from storage.sql.policies import SqlPolicies
@@ -78,6 +79,11 @@ class SqliteStorage:
         self.sessions = sessions
         # A process that was killed may have left deleted content in the log.
         self._checkpoints.scrub()
+
+    @property
+    def database(self) -> Database:
+        """The engine, for what concerns all stores at once, such as the rotation of keys."""
+        return self._database
 
     async def ready(self) -> bool:
         """Whether reads and writes work now. Not so from the first write that met a full disk until one succeeds, or
