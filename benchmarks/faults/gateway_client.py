@@ -1,5 +1,7 @@
 """A client of one gateway that comes back by itself after the gateway was away."""
 
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
 from typing import Final
 
 import grpc
@@ -43,3 +45,14 @@ class GatewayClient:
     async def close(self) -> None:
         """Let go of the connection."""
         await self._channel.close()
+
+
+@asynccontextmanager
+async def clients(addresses: Iterable[str]) -> AsyncIterator[tuple[GatewayClient, ...]]:
+    """A client of each for the time of a `with`."""
+    made = tuple(map(GatewayClient, addresses))
+    try:
+        yield made
+    finally:
+        for client in made:
+            await client.close()

@@ -12,6 +12,9 @@ TOO_LATE: Final = "DEADLINE_EXCEEDED/DEADLINE_EXCEEDED"
 TOO_LATE_AT_CLIENT: Final = "DEADLINE_EXCEEDED/"
 NOBODY_THERE: Final = "UNAVAILABLE/"
 
+CANCELLED: Final = "CANCELLED/"
+STOPPING: Final = "UNAVAILABLE/SHUTTING_DOWN"
+
 NOT_DURABLE: Final = "trace_not_durable"
 NOT_SAVED: Final = "slots_not_saved"
 
@@ -159,8 +162,14 @@ SQL_READ_ONLY: Final = Prescription(
 )
 """Reads are as ever, nothing durable is written."""
 
-GATEWAY_GONE: Final = Prescription(
-    NORMAL.sections,
-    {kind: frozenset({OK, NOBODY_THERE, UNAVAILABLE, "UNAVAILABLE/SHUTTING_DOWN"}) for kind in Kind},
+ANYTHING: Final = Prescription(
+    {},
+    {
+        kind: frozenset(
+            {OK, UNAVAILABLE, FULL, TOO_LATE, TOO_LATE_AT_CLIENT, NOBODY_THERE, CANCELLED, STOPPING}
+        )
+        for kind in Kind
+    },
+    allowed=frozenset({NOT_DURABLE, NOT_SAVED}),
 )
-"""The process is killed: calls to it fail in the transport."""
+"""While servers are killed again and again: only the rules that hold for every single answer are judged."""

@@ -1,0 +1,63 @@
+"""One judged run: gateways of its own, people of its own, traffic, fault, verdict."""
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from itertools import count
+from typing import Protocol
+
+from benchmarks.faults.checker import Expectations, check, require_floor
+from benchmarks.faults.gateway_client import clients
+from benchmarks.faults.gateways import PRODUCT, Gateway
+from benchmarks.faults.launching import Launcher, Spawner
+from benchmarks.faults.outcomes import Record
+from benchmarks.faults.people import people
+from benchmarks.faults.running import FLOOR, Fault, Scale, recorded
+from benchmarks.faults.verdict import Verdict
+
+
+class Site(Protocol):
+    """Where gateways can be started: over servers, or over a folder."""
+
+    def gateways(
+        self, program: Sequence[str], launcher: Launcher
+    ) -> AbstractContextManager[tuple[Gateway, ...]]:
+        """Running ones for the time of a `with`."""
+        ...
+
+
+MakeFault = Callable[[Sequence[Gateway]], Fault]
+"""A fault may need the gateways, such as one that kills them."""
+
+_runs = count(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What was recorded, and what is said of it."""
+
+    record: Record
+    verdict: Verdict
+
+    @property
+    def acknowledged(self) -> int:
+        """How many writes were, prompts with their traces among them."""
+        return sum(one.ok for one in self.record.outcomes)
+
+
+async def judged(
+    site: Site,
+    make: MakeFault,
+    scale: Scale,
+    program: Sequence[str] = PRODUCT,
+    launcher: Launcher | None = None,
+) -> Judged:
+    """Run it. Raises `FloorMissed`, `GatewayFailed`, `grpc.RpcError`."""
+    with site.gateways(program, launcher or Spawner()) as gateways:
+        async with clients(gateway.address for gateway in gateways) as connected:
+            fault = make(gateways)
+            somebody = people(next(_runs), scale.more_people)
+            record = await recorded(fault, connected, somebody, scale)
+    verdict = check(record, Expectations(fault.rules, scale.load.deadline, len(gateways)))
+    require_floor(verdict, FLOOR * scale.load.prompts)
+    return Judged(record, verdict)
