@@ -1,16 +1,18 @@
 """`python -m benchmarks.locomo DATA`: evidence recall of the history section on LoCoMo, through the API.
 
 Imports the ten conversations, asks every question through AssembleContext under three ceilings, and reads out of the
-traces which turns were in the prompt. Writes `benchmarks/out/locomo.json`. Ends with 0 when it could measure.
+traces which turns were in the prompt: once of a gateway without a model, once of one with the embedder `minilm`. Writes
+`benchmarks/out/locomo.json`. Ends with 0 when it could measure.
 """
 
 import argparse
 import sys
 import tempfile
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from google.protobuf.timestamp_pb2 import Timestamp
 
@@ -24,11 +26,29 @@ from gateway.demo.process import GatewayFailed, running_gateway
 from muniment.v1 import context_pb2, history_pb2, policy_service_pb2, trace_pb2, types_pb2
 
 TENANT: Final = "locomo"
-BARS: Final = {512: 74.1, 1_024: 80.4, 2_048: 86.1}
-"""Percent by ceiling: BM25 with neighbours and session boost, without a model."""
+
+
+class System(NamedTuple):
+    """One way of searching. `bars` are percent by ceiling; names of its figures begin with `prefix`."""
+
+    prefix: str
+    embedder: str
+    bars: Mapping[int, float]
+
+
+SYSTEMS: Final = (
+    # BM25 with neighbours and session boost, without a model.
+    System("", "none", {512: 74.1, 1_024: 80.4, 2_048: 86.1}),
+    # BM25 and MiniLM fused by standard scores, with neighbours and session boost.
+    System("hybrid_", "minilm", {512: 77.8, 1_024: 83.9, 2_048: 89.3}),
+)
 
 _CONCURRENT: Final = 4
+_EMBEDDING_SECONDS: Final = 600.0
+_POLL_SECONDS: Final = 0.5
 _TIMEOUT: Final = 60.0
+_ANY: Final = 512
+"""The ceiling of the policy where it makes no difference."""
 _POLICY: Final = """\
 policy_id: {name}
 sections:
@@ -36,6 +56,10 @@ sections:
     budget: {{ceiling_tokens: {tokens}}}
   - question: {{}}
 """
+
+
+class NotEmbeddedError(RuntimeError):
+    """The excerpts did not get their vectors in time."""
 
 
 class ExcerptTurns:
@@ -63,18 +87,20 @@ class ExcerptTurns:
         return self._known[excerpt]
 
 
-def measure(client: Client, dialogues: Sequence[Dialogue]) -> list[Figure]:
-    """All figures."""
-    for tokens in BARS:
+def measure(client: Client, dialogues: Sequence[Dialogue], system: System) -> list[Figure]:
+    """All figures of a system."""
+    for tokens in system.bars:
         _register(client, tokens)
-    for dialogue in dialogues:
-        _import(client, dialogue)
+    excerpts = {dialogue.user_id: _import(client, dialogue) for dialogue in dialogues}
+    if system.embedder != "none":
+        for dialogue in dialogues:
+            _await_vectors(client, dialogue.user_id, excerpts[dialogue.user_id])
     turns, figures = ExcerptTurns(client), list[Figure]()
-    for tokens, bar in BARS.items():
-        say(f"a ceiling of {tokens} tokens")
+    for tokens, bar in system.bars.items():
+        say(f"a ceiling of {tokens} tokens, embedder {system.embedder}")
         found = _ask_all(client, turns, dialogues, tokens)
-        figures += recall_figures(tokens, found, at_least(bar))
-    return [*_counts(dialogues), *figures]
+        figures += recall_figures(tokens, found, at_least(bar), system.prefix)
+    return figures
 
 
 def _counts(dialogues: Sequence[Dialogue]) -> list[Figure]:
@@ -100,14 +126,30 @@ def _policy(tokens: int) -> str:
     return f"history-{tokens}"
 
 
-def _import(client: Client, dialogue: Dialogue) -> None:
+def _import(client: Client, dialogue: Dialogue) -> int:
+    """Import a dialogue; gives the number of its excerpts."""
     request = history_pb2.ImportHistoryRequest(
         user=types_pb2.UserRef(tenant_id=TENANT, user_id=dialogue.user_id),
         sessions=[_past_session(session) for session in dialogue.sessions],
-        policy=_policy(min(BARS)),
+        policy=_policy(_ANY),
     )
     answer = client.call(client.history.ImportHistory, request, _TIMEOUT)
     say(f"  {dialogue.user_id}: {answer.session_count} sessions, {answer.turn_count} turns")
+    return answer.excerpt_count
+
+
+def _await_vectors(client: Client, user_id: str, excerpts: int) -> None:
+    """Until all excerpts of a user have a vector, which come in the background."""
+    question = Question("vectors", "How many?", 0, frozenset(), frozenset())
+    request = context_pb2.ExplainContextRequest(request=_request(user_id, question, _ANY))
+    ends = time.monotonic() + _EMBEDDING_SECONDS
+    while True:
+        embedded = client.call(client.context.ExplainContext, request).trace.history.embedded_count
+        if embedded == excerpts:
+            return
+        if time.monotonic() > ends:
+            raise NotEmbeddedError(f"{user_id}: {embedded} of {excerpts} excerpts have a vector")
+        time.sleep(_POLL_SECONDS)
 
 
 def _past_session(session: DatedSession) -> history_pb2.PastSession:
@@ -138,27 +180,39 @@ def _ask_all(client: Client, turns: ExcerptTurns, dialogues: Sequence[Dialogue],
 
 def _ask(client: Client, user_id: str, question: Question, tokens: int) -> trace_pb2.Trace:
     """The trace of a question. Each has a session of its own: no question must help another."""
+    answer = client.call(client.context.AssembleContext, _request(user_id, question, tokens))
+    get = trace_pb2.GetTraceRequest(name=answer.trace)
+    return client.call(client.traces.GetTrace, get).trace
+
+
+def _request(user_id: str, question: Question, tokens: int) -> context_pb2.AssembleContextRequest:
     session_id = f"{question.question_id}-{tokens}"
-    request = context_pb2.AssembleContextRequest(
+    return context_pb2.AssembleContextRequest(
         session=types_pb2.SessionRef(tenant_id=TENANT, user_id=user_id, session_id=session_id),
         turn=types_pb2.Turn(
             turn_id="question", role=types_pb2.ROLE_USER, contents=[types_pb2.Content(text=question.text)]
         ),
         policy=_policy(tokens),
     )
-    answer = client.call(client.context.AssembleContext, request)
-    get = trace_pb2.GetTraceRequest(name=answer.trace)
-    return client.call(client.traces.GetTrace, get).trace
 
 
 def _run(dialogues: Sequence[Dialogue]) -> list[Figure]:
+    figures = _counts(dialogues)
+    for system in SYSTEMS:
+        figures += _run_system(dialogues, system)
+    return figures
+
+
+def _run_system(dialogues: Sequence[Dialogue], system: System) -> list[Figure]:
     OUT.mkdir(parents=True, exist_ok=True)
     with (
         tempfile.TemporaryDirectory(dir=OUT, prefix="locomo-") as folder,
-        running_gateway(Path(folder) / "data", Path(folder) / "log") as address,
+        running_gateway(
+            Path(folder) / "data", Path(folder) / "log", ("--embedder", system.embedder)
+        ) as address,
         connect(address) as client,
     ):
-        return measure(client, dialogues)
+        return measure(client, dialogues, system)
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -173,7 +227,7 @@ def main(arguments: Sequence[str]) -> int:
         return 0
     try:
         figures = _run(read_dialogues(data))
-    except (WrongDataError, GatewayFailed, CallError, OSError) as error:
+    except (WrongDataError, GatewayFailed, CallError, NotEmbeddedError, OSError) as error:
         print(f"could not measure: {error}", file=sys.stderr)
         return 2
     publish(figures, "locomo")

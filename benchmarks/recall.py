@@ -36,17 +36,21 @@ class Found:
         return float(self.recall == 1)
 
 
-def figures(tokens: int, found: Sequence[Found], bar: Bar) -> list[Figure]:
-    """The figures of one ceiling. Questions without evidence cannot be measured and do not count."""
+def figures(tokens: int, found: Sequence[Found], bar: Bar, prefix: str = "") -> list[Figure]:
+    """The figures of one ceiling, each name behind `prefix`. Questions without evidence cannot be measured and do not
+    count."""
     asked = [one for one in found if one.question.evidence]
     answerable = [one for one in asked if one.question.category != ADVERSARIAL]
     rest = [one for one in asked if one.question.category == ADVERSARIAL]
     return [
-        Figure(f"recall_{tokens}", _mean(answerable, lambda one: one.recall), "%", bar),
-        Figure(f"all_evidence_{tokens}", _mean(answerable, lambda one: one.complete), "%"),
-        Figure(f"recall_corrected_{tokens}", _mean(answerable, lambda one: one.corrected), "%"),
-        *(_of_category(tokens, answerable, number, name) for number, name in _CATEGORIES.items()),
-        Figure(f"recall_adversarial_{tokens}", _mean(rest, lambda one: one.recall), "%"),
+        Figure(f"{prefix}recall_{tokens}", _mean(answerable, lambda one: one.recall), "%", bar),
+        Figure(f"{prefix}all_evidence_{tokens}", _mean(answerable, lambda one: one.complete), "%"),
+        Figure(f"{prefix}recall_corrected_{tokens}", _mean(answerable, lambda one: one.corrected), "%"),
+        *(
+            _of_category(f"{prefix}recall_{name}_{tokens}", answerable, number)
+            for number, name in _CATEGORIES.items()
+        ),
+        Figure(f"{prefix}recall_adversarial_{tokens}", _mean(rest, lambda one: one.recall), "%"),
     ]
 
 
@@ -55,9 +59,9 @@ def at_least(percent: float) -> Bar:
     return Bar(Side.AT_LEAST, percent)
 
 
-def _of_category(tokens: int, answerable: Sequence[Found], number: int, name: str) -> Figure:
+def _of_category(name: str, answerable: Sequence[Found], number: int) -> Figure:
     of_it = [one for one in answerable if one.question.category == number]
-    return Figure(f"recall_{name}_{tokens}", _mean(of_it, lambda one: one.recall), "%")
+    return Figure(name, _mean(of_it, lambda one: one.recall), "%")
 
 
 def _mean(found: Sequence[Found], value: Callable[[Found], float]) -> float:

@@ -2,7 +2,7 @@
 
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -18,9 +18,11 @@ class GatewayFailed(RuntimeError):
 
 
 @contextmanager
-def running_gateway(data_dir: Path, log: Path) -> Iterator[str]:
-    """The address of a gateway over `data_dir` that runs for the time of the `with`. Raises `GatewayFailed`."""
+def running_gateway(data_dir: Path, log: Path, arguments: Sequence[str] = ()) -> Iterator[str]:
+    """The address of a gateway over `data_dir` that runs for the time of the `with`, with more `arguments` of `serve`.
+    Raises `GatewayFailed`."""
     command = [sys.executable, "-m", "gateway.cli", "serve", "--listen", _LISTEN, "--data-dir", str(data_dir)]
+    command += arguments
     with log.open("wb") as errors:
         # The command is made of constants and our own interpreter.
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True)  # noqa: S603
