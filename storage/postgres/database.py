@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 SLICE_ROWS: Final = 256
 """Rows that are decoded before others get their turn."""
-ATTEMPTS: Final = 3
+ATTEMPTS: Final = 5
 """How often a write is tried that meets another one."""
 _READY: Final = """SELECT count(*) FROM alembic_version
     WHERE NOT pg_is_in_recovery() AND current_setting('transaction_read_only') = 'off'"""

@@ -59,5 +59,7 @@ def translated() -> Iterator[None]:
     try:
         yield
     except DRIVER_ERRORS as error:
+        if isinstance(error.__cause__, UnicodeError):
+            raise UnicodeError("a text is not Unicode") from None
         # Without the cause: a traceback in a log would show it.
         raise translate(error) from None

@@ -45,8 +45,10 @@ Outcome = Seal | TurnThere | StorageError
 
 
 def entry_of(draft: TraceDraft, cipher: UserCipher) -> Entry:
-    """The draft, sealed under its user's key."""
+    """The draft, sealed under its user's key. Raises `UnicodeError` here, and not among others of a batch."""
     turn = draft.turn
+    session = draft.session
+    "".join((session.user_id, session.session_id, draft.turn_id, draft.trace_id, draft.policy)).encode()
     content = (
         None
         if turn is None

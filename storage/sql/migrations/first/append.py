@@ -70,12 +70,13 @@ _CLAIM: Final = f"""INSERT INTO receipts AS r
         body_sha256 = excluded.body_sha256, response = NULL, expire_time = excluded.expire_time
     WHERE r.expire_time <= excluded.expire_time - {_DAY};"""
 
-# A turn that others record at the same time, under the lock of its user and not of the tenant's head, may take the
-# number or the id: then nothing of the batch is done, and it is done again.
+# Others may record turns of the session at the same time, under the lock of its user and not of the tenant's head.
+# Where one of them takes the number, the next one is tried. Where one takes the id, nothing of the batch is done: it is
+# judged again. Only an expired turn makes room, and a content is known by its bytes: it is sealed with chance.
 _ADD_TURNS: Final = """kept := ARRAY(SELECT n FROM unnest(added) AS n WHERE outcomes[n] = 'add_turn');
-    IF cardinality(kept) > 0 THEN
+    WHILE cardinality(kept) > 0 LOOP
         DELETE FROM turns t USING unnest(kept) AS n WHERE t.tenant_id = tenant AND t.user_id = user_ids[n]
-            AND t.session_id = session_ids[n] AND t.turn_id = kept_ids[n];
+            AND t.session_id = session_ids[n] AND t.turn_id = kept_ids[n] AND t.expire_time <= create_times[n];
         INSERT INTO turns
             (tenant_id, user_id, session_id, turn_no, turn_id, role, speaker, occur_time, expire_time, content)
         SELECT tenant, user_ids[n], session_ids[n], 1 + coalesce((SELECT max(t.turn_no) FROM turns t
@@ -83,10 +84,16 @@ _ADD_TURNS: Final = """kept := ARRAY(SELECT n FROM unnest(added) AS n WHERE outc
             kept_ids[n], roles[n], speakers[n], occur_times[n], expire_times[n], turn_contents[n]
         FROM unnest(kept) AS n ON CONFLICT DO NOTHING;
         GET DIAGNOSTICS written = ROW_COUNT;
-        IF written < cardinality(kept) THEN
+        EXIT WHEN written = cardinality(kept);
+        IF EXISTS (SELECT FROM unnest(kept) AS n JOIN turns t ON t.tenant_id = tenant AND t.user_id = user_ids[n]
+            AND t.session_id = session_ids[n] AND t.turn_id = kept_ids[n] AND t.content <> turn_contents[n])
+        THEN
             RAISE EXCEPTION 'a turn was recorded at the same time' USING ERRCODE = 'serialization_failure';
         END IF;
-    END IF;"""
+        kept := ARRAY(SELECT n FROM unnest(kept) AS n WHERE NOT EXISTS (SELECT FROM turns t WHERE
+            t.tenant_id = tenant AND t.user_id = user_ids[n] AND t.session_id = session_ids[n]
+            AND t.turn_id = kept_ids[n]));
+    END LOOP;"""
 
 _FUNCTION: Final = f"""CREATE FUNCTION muniment_append({_ARGUMENTS})
 RETURNS TABLE (outcome text, sequence bigint, previous_hash bytea, record_hash bytea, role text, speaker text,
