@@ -7,6 +7,7 @@ import numpy as np
 from assemblers.ranking.vectors import FIXED_POINT
 from assemblers.records import UserRef
 from storage.conformance import matrix
+from storage.conformance.backend import Backend, opened
 from storage.conformance.matrix import (
     ELSEWHERE,
     OF_ALL_USERS,
@@ -132,6 +133,20 @@ class IsolationSuite:
             of_tenant = set(theirs) - OF_TENANT.keys() - OF_ALL_USERS.keys()
             assert not (theirs if stranger.tenant_id != "acme" else of_tenant), stranger
             assert storage.users.peek(stranger) is None
+
+    async def test_reading_leaves_no_row_behind(self, backend: Backend) -> None:
+        """P13: for strangers nor for anybody else."""
+        known = UserRef("acme", "ann")
+        async with opened(backend) as storage:
+            await plant(storage, known)
+            await plant_tenant(storage, "acme")
+        before = await backend.count_rows()
+        async with opened(backend) as storage:
+            for user in (known, *STRANGERS):
+                await seen(storage, user)
+                await storage.epochs.read(user)
+            assert await storage.ready()
+        assert await backend.count_rows() == before
 
     async def test_writing_for_one_user_touches_no_other(self, storage: Storage) -> None:
         """P7, S13."""

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 
 from assemblers.records import FactState, UserRef
-from storage.conformance.backend import Backend
+from storage.conformance.backend import Backend, opened
 from storage.conformance.samples import (
     ALL,
     NOW,
@@ -39,12 +39,7 @@ Step = Callable[[Storage, int], Awaitable[object]]
 async def processes(backend: Backend) -> AsyncIterator[list[Storage]]:
     """Several stores open at once."""
     async with AsyncExitStack() as stack:
-        opened = []
-        for _ in range(PROCESSES):
-            storage = await backend.open()
-            stack.push_async_callback(storage.close)
-            opened.append(storage)
-        yield opened
+        yield [await stack.enter_async_context(opened(backend)) for _ in range(PROCESSES)]
 
 
 async def from_all(stores: list[Storage], step: Step) -> list[object]:

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import asyncpg
 import pytest
 
 from storage.conformance import (
@@ -16,6 +17,7 @@ from storage.conformance import (
     ProcessSuite,
     ReceiptSuite,
     RetiredFactSuite,
+    RetrievalSuite,
     TextSuite,
     TraceSuite,
     TranscriptSuite,
@@ -25,18 +27,30 @@ from storage.encryption.file_provider import FileKeyProvider
 from storage.encryption.key_file import create_key_file
 from storage.ports import Storage
 from storage.postgres import open_postgres
+from tests.servers import PostgresDatabase
+
+TABLES = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()"
 
 
 @pytest.fixture
-def backend(postgres_url: str, tmp_path: Path) -> Backend:
+def backend(postgres: PostgresDatabase, tmp_path: Path) -> Backend:
     """The worker's database, without rows."""
     key_file = tmp_path / "master.key"
     create_key_file(key_file)
 
     async def open_again() -> Storage:
-        return await open_postgres(postgres_url, FileKeyProvider(key_file))
+        return await open_postgres(postgres.url, FileKeyProvider(key_file))
 
-    return Backend("postgres", open_again)
+    async def count_rows() -> dict[str, int]:
+        # As the superuser, whom row-level security hides nothing from.
+        connection = await asyncpg.connect(postgres.superuser_url)
+        try:
+            names = [str(row[0]) for row in await connection.fetch(TABLES)]
+            return {name: await connection.fetchval(f"SELECT count(*) FROM {name}") for name in names}
+        finally:
+            await connection.close()
+
+    return Backend("postgres", open_again, count_rows)
 
 
 class TestFacts(FactSuite): ...
@@ -46,6 +60,9 @@ class TestRetiredFacts(RetiredFactSuite): ...
 
 
 class TestArchives(ArchiveSuite): ...
+
+
+class TestRetrieval(RetrievalSuite): ...
 
 
 class TestTranscripts(TranscriptSuite): ...
