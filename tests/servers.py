@@ -145,11 +145,14 @@ def database(admin: PostgresAdmin, name: str) -> Iterator[PostgresDatabase]:
         admin.drop_database(name)
 
 
-def redis_flavours() -> list[str]:
-    """What the suites run on: the given server alone, else Valkey and the Redis of this machine where there is one."""
-    if given_redis() is not None:
-        return ["given"]
+def local_flavours() -> list[str]:
+    """Valkey, and the Redis of this machine where there is one."""
     return [Flavour.VALKEY] if binaries.redis_server() is None else [Flavour.VALKEY, Flavour.REDIS]
+
+
+def redis_flavours() -> list[str]:
+    """What the suites run on: the given server alone, else what can be started here."""
+    return local_flavours() if given_redis() is None else ["given"]
 
 
 @pytest.fixture(scope="session", params=redis_flavours())
@@ -172,10 +175,10 @@ def redis_url(redis_server_url: str) -> str:
     return redis_server_url
 
 
-@pytest.fixture(scope="session")
-def redis_cluster() -> Iterator[Cluster]:
+@pytest.fixture(scope="session", params=local_flavours())
+def redis_cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     """The worker's cluster of three nodes; entries of earlier tests may be in it."""
-    with temporary_cluster(PASSWORD) as cluster:
+    with temporary_cluster(PASSWORD, Flavour(request.param)) as cluster:
         yield cluster
 
 

@@ -2,8 +2,9 @@
 
 import pytest
 from redis import Redis
-from redis.cluster import RedisCluster
+from redis.exceptions import MovedError
 
+from scripts.servers.cluster import Cluster
 from scripts.servers.errors import ServerError
 from scripts.servers.postgres_admin import PostgresAdmin
 from tests.servers import PostgresDatabase
@@ -58,11 +59,19 @@ def test_each_test_gets_an_empty_cache(redis_url: str, turn: int):
 
 
 @pytest.mark.parametrize("turn", [1, 2])
-def test_each_test_gets_an_empty_cluster_that_spreads_its_keys(redis_cluster_url: str, turn: int):
-    client = RedisCluster.from_url(redis_cluster_url)
-    keys = [f"key-{turn}-{number}" for number in range(30)]
-    for key in keys:
-        client.set(key, turn)
-    assert len({client.keyslot(key) * 3 // 16384 for key in keys}) == 3
-    assert sum(client.dbsize(target_nodes=node) for node in client.get_primaries()) == len(keys)
-    client.close()
+def test_each_test_gets_an_empty_cluster_whose_nodes_have_a_third_of_the_slots_each(
+    redis_cluster: Cluster, redis_cluster_url: str, turn: int
+):
+    assert redis_cluster_url == redis_cluster.nodes[0].url()
+    for number, node in enumerate(redis_cluster.nodes):
+        with node.client as client:
+            assert client.dbsize() == 0
+            keys = [f"key-{turn}-{n}" for n in range(30)]
+            own = [
+                key for key in keys if client.execute_command("CLUSTER KEYSLOT", key) * 3 // 16384 == number
+            ]
+            assert own
+            for key in own:
+                client.set(key, turn)
+            with pytest.raises(MovedError):
+                client.set(next(key for key in keys if key not in own), turn)
