@@ -84,6 +84,12 @@ def test_a_damaged_row_counts_as_missing(damaged):
     assert vectors.cosines(fixed_point(unit(1, 0, 0))).tolist() == [0, 1_000_000]
 
 
+def test_vectors_of_some_units_can_be_taken_in_any_order():
+    vectors = vectors_of(unit(1, 0, 0), None, unit(0, 1, 0)).taken(np.array([2, 1]))
+    assert vectors.matrix.tolist() == [[0, 4000, 0], [0, 0, 0]]
+    assert (vectors.present.tolist(), vectors.count) == ([True, False], 1)
+
+
 def test_an_empty_archive_has_no_cosines():
     vectors = vectors_of()
     assert vectors.cosines(fixed_point(unit(1, 0, 0))).tolist() == []

@@ -6,8 +6,10 @@ import threading
 import numpy as np
 import pytest
 
+from assemblers.ranking import check_vector
 from gateway.embedders import EmbedderUnavailable, open_embeddings
 from gateway.embedders.minilm import INFO, MODEL, DataFile, MiniLm, load, open_minilm, read_checked
+from tests.security.hostile import MARKERS, QUERIES, SMUGGLED, SPECIAL
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +53,12 @@ async def test_nothing_to_embed_gives_no_rows(minilm):
 async def test_any_text_gives_a_vector(minilm, text):
     (row,) = await rows(minilm, text)
     assert np.isfinite(row).all()
+
+
+async def test_hostile_strings_have_vectors_of_their_own_kind(minilm):
+    for text in (*SPECIAL, *MARKERS, *QUERIES, *SMUGGLED.values()):
+        (row,) = await rows(minilm, text)
+        check_vector(INFO.space, row)
 
 
 async def test_the_loop_runs_on_while_a_text_is_embedded():
