@@ -1,7 +1,7 @@
 """Work that nobody waits for: begun now, finished in its own time, and never the failure of a call."""
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Callable
 
 from storage.errors import StorageError
 
@@ -14,8 +14,11 @@ class Errands:
         self.failures = 0
         """How many ended with a `StorageError`."""
 
-    def begin(self, work: Coroutine[None, None, object]) -> "asyncio.Task[None]":
-        """Start the work; waiting for the task is possible and not needed."""
+    def begin(self, work: Callable[[], Awaitable[object]]) -> "asyncio.Task[None]":
+        """Start the work; waiting for the task is possible and not needed.
+
+        A function and not a coroutine: one that is given up before it began would leave that unawaited.
+        """
         task = asyncio.get_running_loop().create_task(self._run(work))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -28,8 +31,8 @@ class Errands:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _run(self, work: Coroutine[None, None, object]) -> None:
+    async def _run(self, work: Callable[[], Awaitable[object]]) -> None:
         try:
-            await work
+            await work()
         except StorageError:
             self.failures += 1

@@ -5,6 +5,7 @@ while SQL answers those who ask. So it is announced anew each second until it ar
 """
 
 import asyncio
+from functools import partial
 from typing import Final
 
 from assemblers.records import UserRef
@@ -53,7 +54,7 @@ class SharedAnnouncer:
 
     async def _tell_at_once(self, subject: _Subject) -> None:
         # In a task of its own: a caller that gives up now must not take the announcement along.
-        await asyncio.shield(self._errands.begin(self._tell(subject)))
+        await asyncio.shield(self._errands.begin(partial(self._tell, subject)))
 
     async def _tell(self, subject: _Subject) -> bool:
         """Announce what this process knows to be the least of the subject; False: it did not arrive."""
@@ -73,7 +74,7 @@ class SharedAnnouncer:
         if len(self._untold) > MAX_UNTOLD:
             del self._untold[next(iter(self._untold))]
         if self._repeating is None or self._repeating.done():
-            self._repeating = self._errands.begin(self._repeat())
+            self._repeating = self._errands.begin(self._repeat)
 
     async def _repeat(self) -> None:
         while self._untold:

@@ -8,6 +8,7 @@ does not answer. Why the answers hold across processes is argued in `storage.epo
 import asyncio
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from assemblers.records import UserRef
@@ -52,7 +53,7 @@ class EpochBook:
         if read is not None:
             epochs, confirmation = read
             if state is not None:
-                self._errands.begin(self._shared.fill(user, epochs, state.mark, keep_unknown))
+                self._errands.begin(partial(self._shared.fill, user, epochs, state.mark, keep_unknown))
             return confirmation
         if state is not None and self._suffices(user, state.epochs, None):
             return self._confirmed(user, state, EpochSource.SHARED_ALONE, asked)
