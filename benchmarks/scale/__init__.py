@@ -1,0 +1,1 @@
+"""Scale: ten thousand users and a million excerpts in Postgres, and what assembling takes there."""
