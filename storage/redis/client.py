@@ -142,12 +142,14 @@ class Pending:
         return outcome
 
 
-async def connect_redis(url: str) -> RedisClient:
+async def connect_redis(url: str, limit: float = LIMIT_SECONDS) -> RedisClient:
     """A client for the servers of the URL (see `storage.redis.address`), whether or not they answer now.
+
+    `limit` is what an operation may take, in seconds.
 
     Raises `InvalidRedisUrl`, and `RedisRefused` where a server is there but does not let us in.
     """
-    client = RedisClient(parse_redis_url(url))
+    client = RedisClient(parse_redis_url(url), limit)
     try:
         await client.start()
     except BaseException:
