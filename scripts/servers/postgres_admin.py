@@ -4,7 +4,7 @@ import os
 import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import quote, urlsplit, urlunsplit
+from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
 from scripts.servers import binaries
 from scripts.servers.errors import ServerError
@@ -40,19 +40,12 @@ class PostgresAdmin:
 
     def execute(self, sql: str, database: str = "postgres") -> str:
         """Run statements in one connection; what they return comes as text, a row a line, columns apart by `|`."""
-        command = [
-            str(self.psql),
-            "-X",
-            "-q",
-            "-A",
-            "-t",
-            "-v",
-            "ON_ERROR_STOP=1",
-            "-d",
-            self.url_of(database),
-        ]
-        # Nothing of the caller's surroundings decides how we connect.
+        url, password = _apart(self.url_of(database))
+        command = [str(self.psql), "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", url]
+        # Nothing of the caller's surroundings decides how we connect; a command line would show the password.
         surroundings = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
+        if password is not None:
+            surroundings["PGPASSWORD"] = password
         done = subprocess.run(
             command, input=sql, capture_output=True, text=True, env=surroundings, check=False
         )
@@ -94,6 +87,17 @@ class PostgresAdmin:
 def server_url(host: str, port: int, database: str, user: str, password: str | None) -> str:
     """`postgresql://user[:password]@host:port/database`."""
     return f"postgresql://{_credentials(user, password)}@{host}:{port}/{quote(database)}"
+
+
+def _apart(url: str) -> tuple[str, str | None]:
+    """The URL without its password, and the password."""
+    parts = urlsplit(url)
+    if parts.password is None:
+        return url, None
+    credentials, _, place = parts.netloc.rpartition("@")
+    return urlunsplit(parts._replace(netloc=f"{credentials.partition(':')[0]}@{place}")), unquote(
+        parts.password
+    )
 
 
 def _credentials(user: str, password: str | None) -> str:
