@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from gateway.cli.commands import facts, health, history, policy, prefix, prompts, server, traces
+from gateway.cli.commands import facts, health, history, keys, policy, prefix, prompts, server, traces
 from gateway.cli.exits import HELP
 
 
@@ -47,6 +47,7 @@ prompts.add_to(app)
 traces.add_to(app)
 app.add_typer(facts.app, name="facts")
 app.add_typer(history.app, name="history")
+app.add_typer(keys.app, name="keys")
 app.add_typer(policy.app, name="policy")
 app.add_typer(prefix.app, name="prefix")
 
