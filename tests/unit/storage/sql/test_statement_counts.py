@@ -80,6 +80,20 @@ async def test_a_step_takes_as_many_statements_with_hundreds_of_things_as_with_a
     assert await costs(tmp_path / "many", 300, statements) == few
 
 
+async def test_importing_hundreds_of_sessions_takes_few_statements(
+    tmp_path: Path, statements: list[str]
+) -> None:
+    async with await open_sqlite(tmp_path) as storage:
+        await storage.archives.append(
+            USER, [archived(f"s{n}", "a") for n in range(0, 400, 2)], NOW, receipt()
+        )
+        statements.clear()
+        sessions = [archived(f"s{n}", "a", "b") for n in range(400)]
+        written = await storage.archives.append(USER, sessions, NOW, receipt())
+        assert (written.added, written.duplicates) == (600, 200)
+        assert len(statements) < 50
+
+
 async def test_invalidating_hundreds_takes_few_statements(tmp_path: Path, statements: list[str]) -> None:
     async with await open_sqlite(tmp_path) as storage:
         await fill(storage, 500)

@@ -41,7 +41,7 @@ def built() -> Iterator[tuple[str, str]]:
     for selector in (FactSelector(), FactSelector(1, None, "k", "s", "w", NOW, NOW, include_retired=True)):
         where, _ = fact_rows.conditions(USER, selector)
         yield "facts", f"SELECT no FROM facts WHERE {where} AND no > ? ORDER BY no LIMIT ?"
-    for retire in fact_retiring.statements(3):
+    for retire in fact_retiring.statements((1, 2, 3)):
         yield "retire facts", retire
     for sweep in retention.STATEMENTS:
         yield "retention", sweep
