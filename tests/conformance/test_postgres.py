@@ -27,8 +27,11 @@ from storage.encryption.file_provider import FileKeyProvider
 from storage.encryption.key_file import create_key_file
 from storage.ports import Storage
 from storage.postgres import open_postgres
+from storage.postgres.database import Timeouts
 from tests.servers import PostgresDatabase
 
+# What the suites say is right or wrong, however slow the machine is.
+PATIENT = Timeouts(read=30.0, load=30.0, write=30.0, heavy=30.0, append=30.0)
 TABLES = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()"
 
 
@@ -39,7 +42,7 @@ def backend(postgres: PostgresDatabase, tmp_path: Path) -> Backend:
     create_key_file(key_file)
 
     async def open_again() -> Storage:
-        return await open_postgres(postgres.url, FileKeyProvider(key_file))
+        return await open_postgres(postgres.url, FileKeyProvider(key_file), timeouts=PATIENT)
 
     async def count_rows() -> dict[str, int]:
         # As the superuser, whom row-level security hides nothing from.
