@@ -97,9 +97,8 @@ class _Judge:
         fault = self._record.timeline.fault
         for one in self._record.outcomes:
             for rule, what in self._flaws(one):
-                yield Violation(
-                    rule, one.started - fault, f"{one.kind.value} {one.number} of {one.person}: {what}"
-                )
+                call = f"{one.kind.value} {one.number} of person {one.person} through gateway {one.gateway}"
+                yield Violation(rule, one.started - fault, what, call)
 
     def _flaws(self, outcome: Outcome) -> Iterator[tuple[Rule, str]]:
         if not self.right(outcome):
@@ -170,4 +169,5 @@ def _described(outcome: Outcome) -> str:
         f"{name}={shown.status}{f'/{shown.reason}' if shown.reason else ''}"
         for name, shown in answer.sections.items()
     )
-    return f"{outcome.failure} {sections} {list(answer.warnings)}"
+    warnings = sorted({warning.partition(":")[0] for warning in answer.warnings})
+    return f"{outcome.failure} {sections} {' '.join(warnings)}".rstrip()

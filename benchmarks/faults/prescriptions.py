@@ -50,7 +50,8 @@ class Prescription:
         return outcome.answer is None or self._permits_answer(outcome.answer)
 
     def _permits_answer(self, answer: Answer) -> bool:
-        said = frozenset(warning.partition(":")[0] for warning in answer.warnings)
+        # A degradation is said in words as well, under its section's name.
+        said = frozenset(warning.partition(":")[0] for warning in answer.warnings) - answer.sections.keys()
         if not self.required <= said or not said <= self.required | self.allowed:
             return False
         return all(answer.status(section) in statuses for section, statuses in self.sections.items())

@@ -111,10 +111,12 @@ class Proxy:
         await self._speaking.wait()
         answers, server = await asyncio.open_connection(self._upstream.host, self._upstream.port)
         link.server = server
-        with suppress(asyncio.CancelledError, OSError):
-            async with asyncio.TaskGroup() as group:
-                link.tasks.append(group.create_task(self._pump(link, reader, server, up=True)))
-                link.tasks.append(group.create_task(self._pump(link, answers, link.client, up=False)))
+        link.tasks += [
+            asyncio.create_task(self._pump(link, reader, server, up=True)),
+            asyncio.create_task(self._pump(link, answers, link.client, up=False)),
+        ]
+        # A side that fails ends the connection as a whole; both of them ending in order does too.
+        await asyncio.gather(*link.tasks[1:])
 
     async def _pump(
         self, link: Link, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, up: bool

@@ -21,6 +21,7 @@ from storage.encryption.key_file import create_key_file
 
 SQL: Final = "sql"
 REDIS: Final = "redis"
+_MIGRATE: Final = "import sys; from storage.postgres.migrating import upgrade; upgrade(sys.argv[1])"
 _DATABASE: Final = "muniment"
 _SMALL_SQL_MIB: Final = 384
 _SMALL_REDIS_MIB: Final = 48
@@ -119,10 +120,10 @@ def _set_up(postgres: Postgres, disks: Disks | None) -> None:
 
 
 def migrate(owner_url: str) -> None:
-    """Bring the schema up, as an operator does. Raises `GatewayFailed`."""
+    """Bring the schema up, as its owner. Raises `GatewayFailed`."""
     done = subprocess.run(
-        [sys.executable, "-m", "gateway.cli", "migrate"],
-        env=environment({"MUNIMENT_DATABASE_URL": owner_url}),
+        [sys.executable, "-c", _MIGRATE, owner_url],
+        env=environment({}),
         cwd=ROOT,
         capture_output=True,
         text=True,

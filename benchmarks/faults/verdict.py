@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
-_KEPT: Final = 20
-
 
 class Rule(StrEnum):
     """What must hold. All but the first two hold for every single answer."""
@@ -42,31 +40,32 @@ SHARES: Final = frozenset({Rule.PRESCRIBED, Rule.WRITE_PRESCRIBED})
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """One thing that does not hold. `at` is seconds since the fault began."""
+    """One thing that does not hold: `what`, and `of` which call or person. `at` is seconds since the fault began."""
 
     rule: Rule
     at: float
     what: str
-
-    def __str__(self) -> str:
-        return f"{self.rule.value} at {self.at:+.2f} s: {self.what}"
+    of: str = ""
 
 
 class Findings:
-    """Counts violations and keeps the first of each rule."""
+    """Counts violations by rule and by what they are, and keeps the first of each."""
 
     def __init__(self, violations: Iterable[Violation] = ()) -> None:
         self.counts: Counter[Rule] = Counter()
-        self.first: dict[Rule, list[Violation]] = {}
+        self._kinds: Counter[tuple[Rule, str]] = Counter()
+        self._first: dict[tuple[Rule, str], Violation] = {}
+        self._last: dict[tuple[Rule, str], Violation] = {}
         for one in violations:
             self.add(one)
 
     def add(self, violation: Violation) -> None:
         """Another one."""
+        kind = violation.rule, violation.what
         self.counts[violation.rule] += 1
-        kept = self.first.setdefault(violation.rule, [])
-        if len(kept) < _KEPT:
-            kept.append(violation)
+        self._kinds[kind] += 1
+        self._first.setdefault(kind, violation)
+        self._last[kind] = violation
 
     @property
     def broken(self) -> frozenset[Rule]:
@@ -79,10 +78,13 @@ class Findings:
         return sum(count for rule, count in self.counts.items() if rule not in SHARES)
 
     def lines(self, each: int) -> Iterator[str]:
-        """The first few of each rule, with the rule's count."""
-        for rule, kept in sorted(self.first.items()):
-            yield f"{rule.value}: {self.counts[rule]}"
-            yield from (f"  {one}" for one in kept[:each])
+        """The most frequent of each rule, with the rule's count."""
+        for rule, count in sorted(self.counts.items()):
+            yield f"{rule.value}: {count}"
+            kinds = [(kind, times) for kind, times in self._kinds.most_common() if kind[0] is rule]
+            for kind, times in kinds[:each]:
+                first, last = self._first[kind], self._last[kind]
+                yield f"  {times} times, from {first.at:+.2f} to {last.at:+.2f} s, first of {first.of}: {first.what}"
 
 
 @dataclass(frozen=True, slots=True)
