@@ -8,32 +8,19 @@ an answer on it and is aborted on the spot: closing it politely would wait for a
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import Any, Final, TypeVar
+from typing import TypeVar
 
 import asyncpg
-from sqlalchemy import event
-from sqlalchemy.engine import AdaptedConnection
-from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
-from sqlalchemy.pool import ConnectionPoolEntry, PoolProxiedConnection
+from sqlalchemy.pool import PoolProxiedConnection, QueuePool
 
 from storage.errors import StorageUnavailable
 from storage.postgres.address import Address
-from storage.postgres.failures import translated
-from storage.postgres.vectors import from_wire, to_wire
+from storage.postgres.connecting import creator_of
+from storage.postgres.dialect import DRIVER
+from storage.postgres.failures import CONFUSED, translated
 
 T = TypeVar("T")
-
-_CONNECT_SECONDS: Final = 5
-# Look-ups are by key, so the plan never depends on the values; planning anew took ten times as long as running them.
-# The limits are for what nobody waits for any more: this process gives up long before.
-_SETTINGS: Final = {
-    "application_name": "muniment",
-    "search_path": "public",
-    "plan_cache_mode": "force_generic_plan",
-    "statement_timeout": "30s",
-    "idle_in_transaction_session_timeout": "30s",
-}
 
 
 class Connections:
@@ -42,6 +29,13 @@ class Connections:
     def __init__(self, address: Address, size: int) -> None:
         self._engine = _engine(address, size)
         self._closed = False
+
+    @property
+    def in_use(self) -> int:
+        """How many connections are in somebody's hands now."""
+        pool = self._engine.pool
+        assert isinstance(pool, QueuePool)
+        return pool.checkedout()
 
     async def use(self, seconds: float, work: Callable[[asyncpg.Connection], Awaitable[T]]) -> T:
         """Run something on a connection that nobody else has, within a time that includes the wait for one.
@@ -88,35 +82,19 @@ class Connections:
 
 def _is_orderly(error: BaseException, driver: asyncpg.Connection) -> bool:
     """Whether the server has said what is wrong, or the driver was not involved, and no transaction is open."""
-    cut_off = isinstance(error, (asyncio.CancelledError, OSError, asyncpg.InterfaceError))
+    cut_off = isinstance(error, (asyncio.CancelledError, OSError, *CONFUSED))
     return not (cut_off or driver.is_closed() or driver.is_in_transaction())
 
 
 def _engine(address: Address, size: int) -> AsyncEngine:
-    engine = create_async_engine(
-        address.url,
+    return create_async_engine(
+        address.url.set(drivername=DRIVER),
+        async_creator=creator_of(address),
         pool_size=size,
         max_overflow=0,
         # The hottest first, whose statements are prepared.
         pool_use_lifo=True,
+        # What is done with a connection ends in order, or ends it.
         pool_reset_on_return=None,
-        connect_args={
-            "ssl": address.tls or False,
-            "timeout": _CONNECT_SECONDS,
-            "server_settings": _SETTINGS,
-        },
         hide_parameters=True,
-    )
-    event.listen(engine.sync_engine, "connect", _prepare)
-    return engine
-
-
-def _prepare(connection: DBAPIConnection, _: ConnectionPoolEntry) -> None:
-    assert isinstance(connection, AdaptedConnection)
-    connection.run_async(_teach_vectors)
-
-
-async def _teach_vectors(driver: Any) -> None:
-    await driver.set_type_codec(
-        "vector", schema="public", encoder=to_wire, decoder=from_wire, format="binary"
     )

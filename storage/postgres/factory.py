@@ -83,6 +83,11 @@ class PostgresStorage:
         """How many traces wait to be appended."""
         return self._traces.waiting_writes
 
+    @property
+    def connections_in_use(self) -> int:
+        """How many connections are in use now."""
+        return self._connections.in_use
+
     async def close(self) -> None:
         """Finish what was accepted and let go of everything."""
         if self._closed:

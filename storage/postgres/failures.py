@@ -11,7 +11,9 @@ from sqlalchemy.exc import SQLAlchemyError
 from storage.errors import StorageError, StorageFull, StorageUnavailable
 
 DISK_FULL: Final = "53100"
-DRIVER_ERRORS: Final = (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError, SQLAlchemyError)
+CONFUSED: Final = (asyncpg.InterfaceError, asyncpg.InternalClientError)
+"""What the driver itself raises: the connection is closed, or not in the state that it should be in."""
+DRIVER_ERRORS: Final = (OSError, TimeoutError, asyncpg.PostgresError, *CONFUSED, SQLAlchemyError)
 """What a driver, a socket or SQLAlchemy raises. `TimeoutError` is an `OSError`, and named for the reader."""
 
 NOT_LET_IN: Final = ("28", "3D")

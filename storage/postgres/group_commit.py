@@ -29,17 +29,20 @@ Store = Callable[[str, Sequence[Entry]], Awaitable[Sequence[Outcome]]]
 
 @dataclass(slots=True)
 class Pending:
-    """An append on its way."""
+    """An append on its way. `until`: when it is given up, by the loop's clock."""
 
     entry: Entry
     done: "asyncio.Future[Seal]"
+    until: float
 
 
 class GroupCommit:
     """The queues of all tenants. Belongs to one event loop."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self, store: Store, seconds: float) -> None:
+        """`seconds`: how long an append waits for its turn. One that has waited longer is not even tried: where the
+        database stands still, each batch takes its whole time, and callers would wait for many of them."""
+        self._store, self._seconds = store, seconds
         self._queues: dict[str, deque[Pending]] = {}
         self._pumps: set[asyncio.Task[None]] = set()
         self._waiting = 0
@@ -54,7 +57,8 @@ class GroupCommit:
         """Queue an append and wait until it is durable. Cancelling the wait does not undo it."""
         if self._closed or self._waiting >= MAX_WAITING:
             raise StorageUnavailable("too many traces are waiting")
-        pending = Pending(entry, asyncio.get_running_loop().create_future())
+        loop = asyncio.get_running_loop()
+        pending = Pending(entry, loop.create_future(), loop.time() + self._seconds)
         self._waiting += 1
         self._enqueue(entry.draft.session.tenant_id, pending)
         return await asyncio.shield(pending.done)
@@ -81,9 +85,20 @@ class GroupCommit:
         queue = self._queues[tenant_id]
         while queue:
             batch = take(queue)
+            if self._give_up(batch):
+                continue
             for pending, outcome in zip(batch, await self._outcomes(tenant_id, batch), strict=True):
                 self._settle(queue, pending, outcome)
         del self._queues[tenant_id]
+
+    def _give_up(self, batch: Sequence[Pending]) -> bool:
+        """Whether all of a batch has waited too long, and has been told so."""
+        now = asyncio.get_running_loop().time()
+        if any(pending.until > now for pending in batch):
+            return False
+        for pending in batch:
+            self._finish(pending, StorageUnavailable("the trace could not be appended in time"))
+        return True
 
     async def _outcomes(self, tenant_id: str, batch: Sequence[Pending]) -> Sequence[Outcome]:
         try:
@@ -101,6 +116,9 @@ class GroupCommit:
                 queue.appendleft(pending)
                 return
             outcome = AlreadyExists("turn_id")
+        self._finish(pending, outcome)
+
+    def _finish(self, pending: Pending, outcome: Seal | StorageError) -> None:
         self._waiting -= 1
         if isinstance(outcome, Seal):
             pending.done.set_result(outcome)

@@ -97,7 +97,7 @@ def _row(entry: Entry) -> tuple[Value, ...]:
         draft.turn_id,
         draft.policy,
         to_micros(draft.create_time),
-        draft.body_sha256,
+        entry.cipher.fingerprint(draft.body_sha256),
         draft.record,
         entry.content,
         draft.request_id,

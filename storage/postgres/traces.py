@@ -30,10 +30,10 @@ class PostgresTraces(SqlTraceReads):
         seconds: float,
         retention: Retention,
     ) -> None:
-        """`seconds`: how long an append may take, once it is its turn."""
+        """`seconds`: how long an append may wait for its turn, and how long it may take then."""
         super().__init__(database, keys)
         self._connections, self._seconds, self._retention = connections, seconds, retention
-        self._commits = GroupCommit(self._store)
+        self._commits = GroupCommit(self._store, seconds)
 
     @property
     def waiting_writes(self) -> int:
