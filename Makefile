@@ -15,7 +15,7 @@ PROD_DIR ?= data/prod-local
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 
-.PHONY: help setup demo serve serve-prod-local test lint type proto proto-check bench bench-locomo constraints
+.PHONY: help setup demo serve serve-prod-local test lint type proto proto-check bench bench-locomo bench-scale faults constraints
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -62,6 +62,12 @@ bench: $(STAMP) ## latency and throughput against an echo of the same size, to b
 
 bench-locomo: $(STAMP) ## retrieval on LoCoMo (DATA=folder that holds it), to benchmarks/out/locomo.json
 	@$(BIN)/python -m benchmarks.locomo $(if $(DATA),"$(DATA)") $(ARGS)
+
+bench-scale: $(STAMP) ## 10,000 users and a million excerpts in Postgres, two gateways, to benchmarks/out/scale.json
+	@$(BIN)/python -m benchmarks.scale $(ARGS)
+
+faults: $(STAMP) ## faults of Redis and Postgres under traffic, to benchmarks/out/faults.json (ARGS=--quick for a look)
+	@$(BIN)/python -m benchmarks.faults $(ARGS)
 
 constraints: ## resolve constraints.txt anew (needs uv)
 	@sh scripts/constraints.sh
