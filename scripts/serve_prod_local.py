@@ -112,7 +112,7 @@ def _passwords(file: Path) -> Passwords:
 
 def _migrate(owner_url: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "gateway.cli", "migrate"],
+        [sys.executable, "-m", "gateway.cli", "migrate", "up"],
         env=_environment({"MUNIMENT_DATABASE_URL": owner_url}),
         cwd=ROOT,
         capture_output=True,
