@@ -27,6 +27,7 @@ from muniment.v1 import (
     types_pb2,
 )
 from scripts.servers import launching, temporary
+from storage.ports.confirmations import EpochSource
 from tests.commands import check_command
 from tests.documents import CODE, DOCS, README, ROOT, anchors, blocks, each_document, prose, shell_commands
 from tests.integration.gateway_process import running_gateway
@@ -102,6 +103,7 @@ def capital_names() -> set[str]:
     names |= {f"MUNIMENT_{field.upper()}" for field in Settings.model_fields}
     names |= {f"MUNIMENT_{name}" for name in ("ADDRESS", "TENANT", "USER", "SESSION", "POLICY")}
     names |= {temporary.POSTGRES_VARIABLE, temporary.REDIS_VARIABLE, launching.VARIABLE}
+    names |= {source.name for source in EpochSource}
     return names | {"DATA_DIR"}
 
 
