@@ -196,6 +196,17 @@ class ProcessSuite:
                 ["a", "b"], ["a", "b"], two.document, "p2", ((1, 110), (2, 110))
             )  # fmt: skip
 
+    async def test_a_turn_that_one_process_has_acknowledged_is_there_for_any_other_at_once(
+        self, backend: Backend
+    ) -> None:
+        """P67."""
+        async with processes(backend) as stores:
+            for n in range(60):
+                writer, reader = stores[n % PROCESSES], stores[(n + 1) % PROCESSES]
+                await writer.transcripts.record(SESSION, [turn(f"t{n}")], NOW, None, receipt())
+                (latest,) = await reader.transcripts.since_last_question(SESSION, NOW)
+                assert latest.turn_id == f"t{n}"
+
     async def test_a_session_ends_once_though_turns_keep_coming(self, backend: Backend) -> None:
         """P51: of what was recorded before the end nothing comes back, and what comes after is not lost."""
 

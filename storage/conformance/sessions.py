@@ -2,8 +2,9 @@
 
 import asyncio
 
-from assemblers.records import RecentQuestion, SessionRef, Slots
+from assemblers.records import Certainty, Filter, Focus, RecentQuestion, SessionRef, Slots
 from storage.conformance.samples import NOW, SESSION, later
+from storage.conformance.texts import NAUGHTY
 from storage.ports import SessionCache, SessionState
 
 
@@ -61,6 +62,19 @@ class SessionCacheSuite:
             await sessions.put(session, Slots(answer_format=str(index)), 0, NOW, 60)
         states = [await sessions.get(session, NOW) for session in alike]
         assert [state.slots.answer_format for state in states if state] == ["0", "1", "2", "3", "4"]
+
+    async def test_naughty_texts_come_back_as_they_were_given(self, sessions: SessionCache) -> None:
+        """P81, in every slot that holds a text."""
+        for index, text in enumerate(NAUGHTY):
+            session = SessionRef("acme", "ann", f"s{index}")
+            slots = Slots(
+                focus=Focus("order", text, text, Certainty.CONFIRMED, text, text),
+                filters=(Filter("region", text, Certainty.TENTATIVE, text, text),),
+                answer_format=text,
+                recent_questions=(RecentQuestion(f"t{index}", text),),
+            )
+            assert await sessions.put(session, slots, 0, NOW, 60)
+            assert await sessions.get(session, NOW) == SessionState(slots, 1)
 
     async def test_fifty_writers_at_once_lose_nothing(self, sessions: SessionCache) -> None:
         async def add(number: int) -> None:
