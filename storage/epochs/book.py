@@ -96,4 +96,6 @@ class EpochBook:
         confirmed = asked - state.age_seconds
         if source is EpochSource.SHARED:
             self._known.remember(user, state.epochs, confirmed)
+        else:
+            self._known.note(user, state.epochs)
         return Confirmation(state.epochs, source, self._monotonic() - confirmed)

@@ -26,6 +26,7 @@ class KnownEpochs:
     def __init__(self, monotonic: Callable[[], float], capacity: int = CAPACITY) -> None:
         self._monotonic = monotonic
         self._confirmed: Lru[UserRef, _Entry] = Lru(capacity)
+        self._told: Lru[UserRef, Epochs] = Lru(capacity)
         self._floors: Lru[UserRef, Epochs] = Lru(capacity)
         self._tenant_floors: Lru[str, int] = Lru(capacity)
 
@@ -49,9 +50,21 @@ class KnownEpochs:
 
     def remember(self, user: UserRef, epochs: Epochs, confirmed: float) -> None:
         """Epochs that were confirmed at that instant of the monotonic clock."""
+        self.note(user, epochs)
         entry = self._confirmed.get(user)
         if entry is None or entry.confirmed <= confirmed:
             self._confirmed.put(user, _Entry(epochs, confirmed))
+
+    def note(self, user: UserRef, epochs: Epochs) -> None:
+        """Epochs that a call goes by, which are not confirmed well enough for others to go by them."""
+        told = self._told.get(user)
+        # Of two calls the one that was slower may have heard less.
+        self._told.put(user, epochs if told is None else merged(told, epochs))
+
+    def last(self, user: UserRef) -> Epochs | None:
+        """The most that was told of the user, however long ago; never less than what this process wrote."""
+        told = self._told.get(user)
+        return None if told is None else merged(told, self.floor(user))
 
     def find(self, user: UserRef) -> Confirmation | None:
         """What was confirmed within the last second and is not outdated by a write of this process."""
@@ -62,3 +75,8 @@ class KnownEpochs:
         if age >= FRESH_SECONDS or not covers(entry.epochs, self.floor(user)):
             return None
         return Confirmation(entry.epochs, EpochSource.MEMORY, age)
+
+
+def merged(one: Epochs, other: Epochs) -> Epochs:
+    """The higher of both in each part."""
+    return Epochs(max(one.facts, other.facts), max(one.archive, other.archive), max(one.tenant, other.tenant))

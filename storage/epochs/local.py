@@ -3,7 +3,7 @@
 from typing import Final
 
 from assemblers.records import UserRef
-from storage.epochs.known import KnownEpochs
+from storage.epochs.known import KnownEpochs, merged
 from storage.errors import StorageFull, StorageUnavailable
 from storage.lru import Lru
 from storage.ports.confirmations import Confirmation, EpochSource
@@ -59,8 +59,3 @@ class LocalEpochs:
     async def tenant_changed(self, tenant_id: str, epoch: int) -> None:
         """The tenant's epoch is this."""
         self._own.raise_tenant(tenant_id, epoch)
-
-
-def merged(one: Epochs, other: Epochs) -> Epochs:
-    """The higher of both in each part."""
-    return Epochs(max(one.facts, other.facts), max(one.archive, other.archive), max(one.tenant, other.tenant))

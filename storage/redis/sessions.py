@@ -7,23 +7,23 @@ or bring back one that is over.
 """
 
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, NamedTuple
 
 from assemblers.records import SessionRef, Slots
-from storage.errors import StorageDamaged
 from storage.ports import SessionState
 from storage.redis.client import RedisClient
 from storage.redis.keys import session_name
 from storage.redis.scripts import script
-from storage.redis.sealing import Sealer, Unreadable
-from storage.redis.slots_codec import UnknownFormat, decode_slots, encode_slots
+from storage.redis.sealing import SealedValues, Sealer
+from storage.redis.slots_codec import decode_slots, encode_slots
 from storage.sql.columns import from_micros, to_micros
 
 _HEADER: Final = 24
 _GRACE_MS: Final = 60_000
 """How much longer than its time to live the server keeps a value: gateways' clocks differ."""
 
-# ARGV: expected revision, now, new value, milliseconds to keep it. An expired value counts as none, of revision 0.
+# ARGV: expected revision, now, new value, milliseconds to keep it. An expired value counts as none, of revision 0, and
+# so does one that has no instant of expiry where it should.
 _PUT: Final = script(r"""
 local current = redis.call('GET', KEYS[1]) or ''
 local expires = tonumber(string.sub(current, 9, 24))
@@ -46,17 +46,24 @@ end
 """)
 
 
+class _Header(NamedTuple):
+    revision: int
+    expires: datetime
+
+    def to_bytes(self) -> bytes:
+        return self.revision.to_bytes(8, "big") + b"%016d" % to_micros(self.expires)
+
+
 class RedisSessions:
     """Slots with a time to live. Errors are those of `RedisClient.execute`."""
 
     def __init__(self, client: RedisClient, sealer: Sealer) -> None:
-        self._client, self._sealer = client, sealer
-        self._unreadable = Unreadable()
+        self._client, self._values = client, SealedValues(sealer)
 
     @property
     def unreadable(self) -> int:
         """How many values could not be opened or read since the start; each counted as no session."""
-        return self._unreadable.count
+        return self._values.unreadable
 
     async def get(self, session: SessionRef, now: datetime) -> SessionState | None:
         """The session's state unless it has expired."""
@@ -64,13 +71,16 @@ class RedisSessions:
         value = await self._client.execute(name, b"GET", name)
         if not isinstance(value, bytes):
             return None
-        try:
-            return await self._opened(session, name, value, now)
-        except (UnknownFormat, StorageDamaged):
-            self._unreadable.count += 1
+        header = _read_header(value)
+        if header is not None and header.expires <= now:
+            return None
+        place, sealed = name + value[:_HEADER], value[_HEADER:]
+        slots = await self._values.open(session.user, place, sealed, decode_slots)
+        if slots is None or header is None:
             # It counts as no session, so the first revision of a new one must find its place free.
             await self._client.run(_FORGET, name, value)
             return None
+        return SessionState(slots, header.revision, header.expires)
 
     async def put(
         self, session: SessionRef, slots: Slots, expected_revision: int, now: datetime, ttl_seconds: int
@@ -79,15 +89,14 @@ class RedisSessions:
         if expected_revision < 0:
             return False
         name = session_name("slots", session)
-        header = _header(expected_revision + 1, now + timedelta(seconds=ttl_seconds))
-        seal = await self._sealer.for_writing(session.user)
-        value = header + seal.seal(name + header, encode_slots(slots))
+        header = _Header(expected_revision + 1, now + timedelta(seconds=ttl_seconds)).to_bytes()
+        sealed = await self._values.seal(session.user, name + header, encode_slots(slots))
         stored = await self._client.run(
             _PUT,
             name,
             expected_revision.to_bytes(8, "big"),
             to_micros(now),
-            value,
+            header + sealed,
             ttl_seconds * 1000 + _GRACE_MS,
         )
         return stored == 1
@@ -97,25 +106,9 @@ class RedisSessions:
         name = session_name("slots", session)
         await self._client.execute(name, b"DEL", name)
 
-    async def _opened(
-        self, session: SessionRef, name: bytes, value: bytes, now: datetime
-    ) -> SessionState | None:
-        revision, expires = _read_header(value)
-        if expires <= now:
-            return None
-        seal = await self._sealer.for_reading(session.user)
-        if seal is None:
-            raise UnknownFormat("slots of a user who has no key")
-        slots = decode_slots(seal.open(name + value[:_HEADER], value[_HEADER:]))
-        return SessionState(slots, revision, expires)
 
-
-def _header(revision: int, expires: datetime) -> bytes:
-    return revision.to_bytes(8, "big") + b"%016d" % to_micros(expires)
-
-
-def _read_header(value: bytes) -> tuple[int, datetime]:
+def _read_header(value: bytes) -> _Header | None:
     digits = value[8:_HEADER]
     if len(digits) < _HEADER - 8 or not digits.isdigit():
-        raise UnknownFormat("a value of another format")
-    return int.from_bytes(value[:8], "big"), from_micros(int(digits))
+        return None
+    return _Header(int.from_bytes(value[:8], "big"), from_micros(int(digits)))

@@ -4,13 +4,10 @@ import json
 from typing import Final
 
 from assemblers.records import Certainty, Filter, Focus, RecentQuestion, Slots
+from storage.redis.formats import UnknownFormat
 from storage.sql.columns import to_json
 
 FORMAT: Final = 1
-
-
-class UnknownFormat(ValueError):
-    """Bytes that are not of this format, which another release may have written."""
 
 
 def encode_slots(slots: Slots) -> bytes:
