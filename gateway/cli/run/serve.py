@@ -11,6 +11,7 @@ from gateway.cli.exits import ExitCode
 from gateway.cli.run.output import fail
 from gateway.cli.started import STARTED
 from gateway.config import AddressError, Settings
+from gateway.embedders import EmbedderUnavailable
 from gateway.logs import configure_logs
 from gateway.server.serve import run
 from gateway.server.server import AddressUnavailableError
@@ -46,7 +47,7 @@ def serve(arguments: Arguments) -> None:
         run(app.serve(settings, lambda port: typer.echo(f"{STARTED}{host}:{port}")))
     except (AddressError, AddressUnavailableError) as error:
         fail(str(error), ExitCode.UNAVAILABLE)
-    except ExporterMissingError as error:
+    except (EmbedderUnavailable, ExporterMissingError) as error:
         fail(str(error), ExitCode.USAGE)
     except StorageError as error:
         fail(f"data folder {settings.data_dir}: {error}", ExitCode.UNAVAILABLE)
