@@ -6,6 +6,7 @@ is moved to another row, user or tenant does not open. Nonces are random: a key 
 meet with a chance of 2^-32, which is far more than one user writes.
 """
 
+import hmac
 import os
 from collections.abc import Mapping
 from typing import Final
@@ -20,6 +21,7 @@ KEY_BYTES: Final = 32
 OVERHEAD: Final = 33
 """Bytes by which what is sealed is longer than the content."""
 MAX_KEY_NO: Final = 2**32 - 1
+_FINGERPRINTS: Final = b"muniment/fingerprints/1"
 _VERSION: Final = b"\x01"
 _HEADER: Final = 5
 _NONCE: Final = 12
@@ -28,11 +30,13 @@ _NONCE: Final = 12
 class DataKey:
     """The versions of one owner's key, by number. Seals under `key_no`, opens what any of them sealed."""
 
-    __slots__ = ("_cipher", "_ciphers", "_header", "key_no")
+    __slots__ = ("_cipher", "_ciphers", "_header", "fingerprints", "key_no")
 
-    def __init__(self, secrets: Mapping[int, bytes], key_no: int) -> None:
-        """`secrets` are 32 bytes each; `key_no` is one of their numbers, from 1."""
+    def __init__(self, secrets: Mapping[int, bytes], key_no: int, fingerprints: bytes = b"") -> None:
+        """`secrets` are 32 bytes each; `key_no` is one of their numbers, from 1. `fingerprints` is the key of those;
+        without one it follows from the first version, since fingerprints are compared for longer than versions seal."""
         self.key_no = key_no
+        self.fingerprints = fingerprints or hmac.digest(secrets[min(secrets)], _FINGERPRINTS, "sha256")
         self._ciphers = {key_header(no): AESGCM(secret) for no, secret in secrets.items()}
         self._header = key_header(key_no)
         self._cipher = self._ciphers[self._header]
@@ -54,6 +58,10 @@ class DataKey:
             )
         except (InvalidTag, ValueError):  # ValueError: too short for a nonce
             raise StorageDamaged("stored content was changed, or moved from where it belongs") from None
+
+    def fingerprint(self, place: bytes, content: bytes) -> bytes:
+        """32 bytes that are the same for the same content in the same place, and say nothing without the key."""
+        return hmac.digest(self.fingerprints, place + content, "sha256")
 
 
 def key_header(key_no: int) -> bytes:

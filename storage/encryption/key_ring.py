@@ -130,7 +130,9 @@ def new_user_key(user: UserRef, key_no: int, tenant: DataKey, activate_time: int
 def unwrapped(user: UserRef, keys: Sequence[UserKey], tenant: DataKey) -> DataKey:
     """The data key of a user's stored versions; the active one with the highest number seals."""
     secrets = {key.key_no: tenant.open(user_key_place(user, key.key_no), key.wrapped) for key in keys}
-    return DataKey(secrets, max(key.key_no for key in keys if key.activate_time is not None))
+    key_no = max(key.key_no for key in keys if key.activate_time is not None)
+    # The tenant's fingerprints: they outlive the versions of a user's key.
+    return DataKey(secrets, key_no, tenant.fingerprints)
 
 
 def _made(key: DataKey | None) -> DataKey:

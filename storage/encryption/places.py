@@ -18,6 +18,7 @@ EXCERPT_SALT: Final = "excerpts.salt"
 POSTING_TERMS: Final = "postings.terms"
 TURN_CONTENT: Final = "turns.content"
 TRACE_CONTENT: Final = "traces.content"
+REQUEST_BODY: Final = "requests.body"
 RECEIPT_RESPONSE: Final = "receipts.response"
 
 

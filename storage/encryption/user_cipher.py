@@ -3,7 +3,7 @@
 from assemblers.records import UserRef
 from storage.encryption.data_key import DataKey
 from storage.encryption.key_ring import KeyRing
-from storage.encryption.places import row_place
+from storage.encryption.places import REQUEST_BODY, row_place
 
 
 class UserCipher:
@@ -21,6 +21,10 @@ class UserCipher:
     def open(self, column: str, sealed: bytes, *identity: str) -> bytes:
         """What the column of that row holds. Raises `StorageDamaged` where it was sealed for another or changed."""
         return self._key.open(row_place(column, self.user, *identity), sealed)
+
+    def fingerprint(self, body_sha256: bytes) -> bytes:
+        """What is stored in place of a request's digest, by which a short request could be guessed."""
+        return self._key.fingerprint(row_place(REQUEST_BODY, self.user), body_sha256)
 
 
 async def writing_cipher(keys: KeyRing, user: UserRef) -> UserCipher:

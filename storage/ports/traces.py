@@ -1,6 +1,7 @@
 """The audit ledger."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
@@ -53,10 +54,10 @@ class StoredTrace:
 
 @dataclass(frozen=True, slots=True)
 class AnsweredTurn:
-    """A turn that was answered within the last 24 hours."""
+    """A turn that was answered within the last 24 hours. `stands_for` tells whether a digest is its request's."""
 
     trace_id: str
-    body_sha256: bytes
+    stands_for: Callable[[bytes], bool] = field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)

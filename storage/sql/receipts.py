@@ -47,9 +47,9 @@ class RequestKey(NamedTuple):
 
 
 class Claimed(NamedTuple):
-    """What a request id stands for already. The response is sealed."""
+    """What a request id stands for already: the fingerprint of a body, and the answer, which is sealed."""
 
-    body_sha256: bytes
+    body: bytes
     response: bytes | None
 
 
@@ -57,21 +57,22 @@ def once(
     connection: Connection,
     cipher: UserCipher,
     receipt: Receipt[T],
-    body: Callable[[], Done[T]],
+    change: Callable[[], Done[T]],
     shows: Callable[[T], Iterable[int]] = lambda _: (),
 ) -> Done[T]:
-    """Do `body` unless its request was done before. `shows` names the facts of the user that the answer shows.
+    """Do `change` unless its request was done before. `shows` names the facts of the user that the answer shows.
 
     The answer is kept under `cipher`, which is the user's, or the tenant's where the write is no user's.
     Raises `Repeated`, `RequestIdReused`, or `Erased` where the former answer is gone. A request without an id is done.
     """
     if not receipt.request_id:
-        return body()
+        return change()
     key = RequestKey(receipt.tenant_id, receipt.method, receipt.request_id)
-    found = claim(connection, key, receipt.body_sha256, cipher.user.user_id, receipt.now)
+    body = cipher.fingerprint(receipt.body_sha256)
+    found = claim(connection, key, body, cipher.user.user_id, receipt.now)
     if found is not None:
-        raise _repeat(cipher, key, receipt.body_sha256, found)
-    done = body()
+        raise _repeat(cipher, key, body, found)
+    done = change()
     numbers = json.dumps(sorted(set(shows(done.result))))
     response = cipher.seal(RECEIPT_RESPONSE, receipt.encode(done.result), key.method, key.request_id)
     connection.execute(_ANSWER, (numbers, response, *key))
@@ -79,13 +80,14 @@ def once(
 
 
 def claim(
-    connection: Connection, key: RequestKey, body_sha256: bytes, user_id: str, now: datetime
+    connection: Connection, key: RequestKey, body: bytes, user_id: str, now: datetime
 ) -> Claimed | None:
-    """Let a request id stand for a body from now on, without an answer. Gives what it stands for already, if it does.
+    """Let a request id stand for a body, by its fingerprint, from now on and without an answer. Gives what it stands
+    for already, if it does.
 
     Nothing of an answer is kept by this, so nothing of it need be erased.
     """
-    claimed = (*key, user_id, body_sha256, to_micros(now + KEPT), to_micros(now))
+    claimed = (*key, user_id, body, to_micros(now + KEPT), to_micros(now))
     while not connection.execute(_CLAIM, claimed).rowcount:
         row = connection.execute(_FIND, key).fetchone()
         # None: another process has removed it in between.
@@ -95,19 +97,20 @@ def claim(
 
 
 def claim_for(
-    connection: Connection, key: RequestKey, body_sha256: bytes, user_id: str, now: datetime
+    connection: Connection, cipher: UserCipher, key: RequestKey, body_sha256: bytes, now: datetime
 ) -> None:
     """Let a request id stand for a body, where something else answers the repeats.
 
     Raises `RequestIdReused` where it stands for another.
     """
-    found = claim(connection, key, body_sha256, user_id, now)
-    if found is not None and found.body_sha256 != body_sha256:
+    body = cipher.fingerprint(body_sha256)
+    found = claim(connection, key, body, cipher.user.user_id, now)
+    if found is not None and found.body != body:
         raise _reused()
 
 
-def _repeat(cipher: UserCipher, key: RequestKey, body_sha256: bytes, found: Claimed) -> Exception:
-    if found.body_sha256 != body_sha256:
+def _repeat(cipher: UserCipher, key: RequestKey, body: bytes, found: Claimed) -> Exception:
+    if found.body != body:
         return _reused()
     if found.response is None:
         return Erased("what was answered then has been deleted since")

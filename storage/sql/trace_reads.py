@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from assemblers.records import SessionRef
+from assemblers.records import SessionRef, UserRef
 from storage.cursors import decode_number, encode_position
 from storage.encryption.key_ring import KeyRing
 from storage.encryption.places import TRACE_CONTENT
@@ -38,7 +38,11 @@ class SqlTraceReads:
         """Whether the turn was answered."""
         key = answered_key(session, turn_id, to_micros(now))
         row = await self._database.row(session.tenant_id, ANSWERED, key)
-        return None if row is None else AnsweredTurn(*row)
+        if row is None:
+            return None
+        trace_id, fingerprint = row
+        cipher = await self._cipher_of(session.user)
+        return AnsweredTurn(trace_id, lambda body_sha256: cipher.fingerprint(body_sha256) == fingerprint)
 
     async def get(self, tenant_id: str, trace_id: str) -> StoredTrace:
         """The trace of an id."""
@@ -76,11 +80,15 @@ class SqlTraceReads:
         """A trace as it was stored, with its content opened."""
         if trace.content is None:
             return trace
-        # After the row was read: its key was there before it.
-        cipher = await reading_cipher(self._keys, trace.session.user)
+        cipher = await self._cipher_of(trace.session.user)
+        return replace(trace, content=cipher.open(TRACE_CONTENT, trace.content, trace.trace_id))
+
+    async def _cipher_of(self, user: UserRef) -> UserCipher:
+        """For a user with a trace that was read already: its key was there before it."""
+        cipher = await reading_cipher(self._keys, user)
         if cipher is None:
             raise StorageDamaged("a trace's user has no key")
-        return replace(trace, content=cipher.open(TRACE_CONTENT, trace.content, trace.trace_id))
+        return cipher
 
 
 def seal_trace(cipher: UserCipher, draft: TraceDraft) -> bytes:

@@ -72,20 +72,22 @@ class SqliteTraces(SqlTraceReads):
         session, created = draft.session, to_micros(draft.create_time)
         if draft.request_id:
             key = RequestKey(session.tenant_id, _METHOD, draft.request_id)
-            claim_for(connection, key, draft.body_sha256, session.user_id, draft.create_time)
+            claim_for(connection, cipher, key, draft.body_sha256, draft.create_time)
         if connection.execute(ANSWERED, answered_key(session, draft.turn_id, created)).fetchone():
             raise AlreadyExists("turn_id")
         if draft.turn is not None:
             add_turn(connection, cipher, session, draft.turn, draft.create_time, draft.turn_expire_time)
         new = self._heads.next_seal(connection, session.tenant_id, draft.record)
-        row = (session.tenant_id, *_columns(draft, created, new, content))
+        row = (session.tenant_id, *_columns(cipher, draft, created, new, content))
         if not connection.execute(_INSERT, row).rowcount:
             raise AlreadyExists("trace_id")
         self._heads.advance(session.tenant_id, new)
         return new
 
 
-def _columns(draft: TraceDraft, created: int, new: Seal, content: bytes) -> tuple[Value, ...]:
+def _columns(
+    cipher: UserCipher, draft: TraceDraft, created: int, new: Seal, content: bytes
+) -> tuple[Value, ...]:
     session = draft.session
     return (
         new.sequence,
@@ -99,5 +101,5 @@ def _columns(draft: TraceDraft, created: int, new: Seal, content: bytes) -> tupl
         new.record_hash,
         draft.record,
         content,
-        draft.body_sha256,
+        cipher.fingerprint(draft.body_sha256),
     )

@@ -1,5 +1,6 @@
 """What a thief of the disk reads, and what one who can change it can make a gateway serve: nothing of either."""
 
+import hashlib
 from pathlib import Path
 
 import pytest
@@ -96,6 +97,20 @@ async def test_all_of_it_is_served_to_its_owner(written: AtRest):
         for user in EVERYBODY:
             served = await read_everything(storage, user)
             assert served.count(f"{CANARY} of {user.user_id} at {user.tenant_id}") >= 9
+    finally:
+        await storage.close()
+
+
+async def test_no_digest_lies_on_the_disk_by_which_a_short_request_could_be_guessed(written: AtRest):
+    # The digests of the samples' bodies.
+    stored = await written.everything()
+    for digest in (hashlib.sha256(b"").digest(), b"b" * 32):
+        assert digest not in stored
+    storage = await written.open()
+    try:
+        answered = await storage.traces.answered(SessionRef("acme", "ann", "s1"), "turn-of-ann-1", NOW)
+        assert answered is not None
+        assert answered.stands_for(b"b" * 32)
     finally:
         await storage.close()
 

@@ -24,7 +24,7 @@ DataDir = Annotated[
 DatabaseUrl = Annotated[
     str | None,
     typer.Option(
-        envvar="MUNIMENT_OWNER_DATABASE_URL",
+        envvar="MUNIMENT_DATABASE_URL",
         help="The Postgres, as its owner; gateways may go on. Best given in the environment.",
         metavar="URL",
         show_default="the data folder",

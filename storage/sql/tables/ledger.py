@@ -15,8 +15,8 @@ from storage.sql.tables.base import (
     tenant,
 )
 
-# The chain covers `record` only. `content`, the plain ids of the user and the hash of the request, by which a repeat is
-# known for a day, lie beside it and can be erased.
+# The chain covers `record` only. `content`, the plain ids of the user and `body_sha256`, by which a repeat is known for
+# a day, lie beside it and can be erased. That is a keyed hash, as in `receipts`: from a plain one could be guessed.
 traces = sa.Table(
     "traces",
     metadata,

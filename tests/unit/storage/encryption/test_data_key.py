@@ -81,6 +81,21 @@ def test_all_versions_open_and_the_chosen_one_seals():
         KEY.open(PLACE, both.seal(PLACE, b"new"))
 
 
+@given(contents, places, places)
+def test_a_fingerprint_tells_contents_and_places_apart_and_nothing_else(
+    content: bytes, place: bytes, other: bytes
+):
+    first = KEY.fingerprint(b"6:place1" + place, content)
+    assert first == KEY.fingerprint(b"6:place1" + place, content)
+    assert DataKey({1: new_secret()}, 1).fingerprint(b"6:place1" + place, content) != first
+    assert KEY.fingerprint(b"6:place2" + other, content) != first
+
+
+def test_fingerprints_stay_when_a_key_gets_a_new_version():
+    rotated = DataKey({1: SECRET, 2: new_secret()}, 2)
+    assert rotated.fingerprint(PLACE, b"body") == KEY.fingerprint(PLACE, b"body")
+
+
 def test_the_highest_number_has_its_place():
     key = DataKey({MAX_KEY_NO: SECRET}, MAX_KEY_NO)
     assert key.open(PLACE, key.seal(PLACE, b"x")) == b"x"

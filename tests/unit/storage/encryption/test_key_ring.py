@@ -10,6 +10,7 @@ from storage.encryption import FileKeyProvider, KeyRing, MasterKeyMissing, Maste
 from storage.encryption.key_cache import FRESH_SECONDS
 from storage.encryption.key_file import MasterKey, add_master_key, read_key_file
 from storage.encryption.providers import KeyProvider
+from storage.encryption.user_rotation import ALONE, UserRotation
 from storage.errors import StorageDamaged, StorageUnavailable
 from tests.unit.storage.encryption.conftest import Clock
 from tests.unit.storage.encryption.plain_database import PlainDatabase
@@ -114,6 +115,16 @@ async def test_a_wrapped_key_moved_to_another_does_not_unwrap(
     fresh = another(database, ring._provider, clock)
     with pytest.raises((StorageDamaged, MasterKeyWrong)):
         await fresh.for_reading(ADA)
+
+
+async def test_fingerprints_of_a_user_outlive_the_versions_of_its_key(
+    ring: KeyRing, database: PlainDatabase, clock: Clock
+):
+    before = (await ring.for_writing(ADA)).fingerprint(PLACE, b"body")
+    await UserRotation(database, ring, clock.now, ALONE, clock.sleep).rotate(ADA)
+    after = await ring.for_writing(ADA)
+    assert after.key_no == 2
+    assert after.fingerprint(PLACE, b"body") == before
 
 
 async def test_the_right_master_key_is_recognised(ring: KeyRing, database: PlainDatabase):
