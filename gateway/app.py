@@ -1,9 +1,12 @@
 """The composition root: the only place where stores, use cases and servicers are put together."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from types import ModuleType
+from typing import Self
 
 from gateway import telemetry
+from gateway.backends import Backends, opened
 from gateway.config import Settings
 from gateway.policies.builtin import builtin_documents
 from gateway.policies.catalog import Policies
@@ -15,22 +18,30 @@ from gateway.servicers.history import HistoryServicer
 from gateway.servicers.policy import PolicyServicer
 from gateway.servicers.prefix import PrefixServicer
 from gateway.servicers.session import SessionServicer
+from gateway.servicers.tokens import WriteTokens
 from gateway.servicers.trace import TraceServicer
 from gateway.tokenizers import DEFAULT_TOKENIZER, ModelProfiles, TokenizerRegistry
-from gateway.usecases.assemble_context import ContextAssembler
+from gateway.usecases.assemble_context import ContextAssembler, Stages
 from gateway.usecases.facts import Facts
+from gateway.usecases.following import FollowedModels, FollowedPolicies, FollowedPrefixes, Follower
+from gateway.usecases.freshness import Freshness
+from gateway.usecases.gather import Gatherer
 from gateway.usecases.history import History
 from gateway.usecases.models import ModelBook, TokenCounts
+from gateway.usecases.open_turn import OpenTurns
+from gateway.usecases.opening import Openings
 from gateway.usecases.policies import PolicyAdmin
 from gateway.usecases.prefixes import Prefixes
 from gateway.usecases.prepared import Preparations
 from gateway.usecases.recording import TurnRecorder
+from gateway.usecases.remembering import SlotKeeper
 from gateway.usecases.replay_trace import Replayer
-from gateway.usecases.resolution import Resolver
+from gateway.usecases.resolution import PolicyCatalog, Resolver
 from gateway.usecases.runtime import Runtime
 from gateway.usecases.sessions import Sessions
 from gateway.usecases.slot_book import SlotBook
 from gateway.usecases.surroundings import Lookups
+from gateway.usecases.trace_keeping import TraceKeeper
 from gateway.usecases.traces import TraceReader
 from gateway.usecases.usage import UsageReports
 from muniment.v1 import (
@@ -43,68 +54,130 @@ from muniment.v1 import (
     trace_pb2,
 )
 from storage.ports import Storage
-from storage.sqlite import open_sqlite
 
 
-def build_services(storage: Storage, runtime: Runtime) -> tuple[Service, ...]:
-    """Every service of the contract, over one storage."""
-    reader = PolicyReader()
-    tokenizers = TokenizerRegistry()
-    tokenizers.warm_up((DEFAULT_TOKENIZER,))
-    policies = Policies(storage.policies, reader)
-    models = ModelBook(ModelProfiles(tokenizers), storage.usage)
-    lookups = Lookups(storage, policies, tokenizers)
-    replayer = Replayer(storage.traces, lookups)
-    resolver = Resolver(policies, models, storage.prefixes)
-    assembler = ContextAssembler(storage, resolver, Preparations(), replayer, runtime)
-    reports = UsageReports(replayer, storage.usage, models)
-    context = ContextServicer(assembler, TokenCounts(models), reports, lookups, runtime)
+def build_services(
+    storage: Storage, runtime: Runtime, backends: Backends | None = None
+) -> tuple[Service, ...]:
+    """Every service of the contract, over one storage. `backends` is what else lies beside it; None: nothing."""
+    parts = _Parts.of(storage, runtime, backends or Backends.of(storage))
+    tokens = WriteTokens(storage.epochs)
+    policies, freshness = parts.policies, parts.freshness
+    facts = Facts(storage.facts, storage.traces, policies, freshness)
+    history = History(storage.archives, policies, freshness, parts.backends.vectors)
+    prefixes = Prefixes(FollowedPrefixes(storage.prefixes, parts.follower))
     return (
-        _service(context_pb2, "ContextService", context),
-        _service(session_pb2, "SessionService", _sessions(storage, policies)),
-        _service(fact_pb2, "FactService", FactServicer(Facts(storage.facts, storage.traces, policies))),
-        _service(history_pb2, "HistoryService", HistoryServicer(History(storage.archives, policies))),
-        _service(policy_service_pb2, "PolicyService", _policies(storage, reader)),
-        _service(prefix_pb2, "PrefixService", PrefixServicer(Prefixes(storage.prefixes))),
-        _service(trace_pb2, "TraceService", TraceServicer(TraceReader(storage, replayer, lookups), replayer)),
+        _service(context_pb2, "ContextService", _context(parts)),
+        _service(session_pb2, "SessionService", _sessions(parts, tokens)),
+        _service(fact_pb2, "FactService", FactServicer(facts, tokens)),
+        _service(history_pb2, "HistoryService", HistoryServicer(history, tokens)),
+        _service(policy_service_pb2, "PolicyService", _policies(parts, tokens)),
+        _service(prefix_pb2, "PrefixService", PrefixServicer(prefixes, tokens)),
+        _service(trace_pb2, "TraceService", _traces(parts)),
     )
 
 
-def _sessions(storage: Storage, policies: Policies) -> SessionServicer:
-    slots = SlotBook(storage.sessions)
-    recorder = TurnRecorder(storage.transcripts, storage.traces, slots, policies)
-    return SessionServicer(
-        recorder, Sessions(storage.transcripts, storage.archives, storage.sessions, policies)
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """What several services share."""
+
+    storage: Storage
+    backends: Backends
+    runtime: Runtime
+    reader: PolicyReader
+    catalog: Policies
+    freshness: Freshness
+    follower: Follower
+    policies: PolicyCatalog
+    models: ModelBook
+    lookups: Lookups
+    replayer: Replayer
+    slots: SlotBook
+
+    @classmethod
+    def of(cls, storage: Storage, runtime: Runtime, backends: Backends) -> Self:
+        """The parts over a storage."""
+        reader = PolicyReader()
+        tokenizers = TokenizerRegistry()
+        tokenizers.warm_up((DEFAULT_TOKENIZER,))
+        catalog = Policies(storage.policies, reader)
+        freshness = Freshness(storage, backends.confirmer)
+        follower = Follower(freshness)
+        lookups = Lookups(storage, catalog, tokenizers, freshness)
+        return cls(
+            storage=storage,
+            backends=backends,
+            runtime=runtime,
+            reader=reader,
+            catalog=catalog,
+            freshness=freshness,
+            follower=follower,
+            policies=FollowedPolicies(catalog, follower),
+            models=ModelBook(ModelProfiles(tokenizers), storage.usage),
+            lookups=lookups,
+            replayer=Replayer(storage.traces, lookups),
+            slots=SlotBook(storage.sessions),
+        )
+
+
+def _context(parts: _Parts) -> ContextServicer:
+    storage, backends, runtime = parts.storage, parts.backends, parts.runtime
+    stages = Stages(
+        resolver=Resolver(parts.catalog, parts.models, storage.prefixes),
+        openings=Openings(parts.slots, parts.freshness, backends.is_shared),
+        gatherer=Gatherer(parts.freshness),
+        preparations=Preparations(),
+        keeper=TraceKeeper(storage, backends.spool, runtime),
+        slots=SlotKeeper(parts.slots),
+        open_turns=OpenTurns(storage.transcripts, storage.traces),
+        replayer=parts.replayer,
+        vectors=backends.vectors,
     )
+    assembler = ContextAssembler(storage.traces, stages, runtime, backends.is_shared)
+    counts = TokenCounts(FollowedModels(parts.models, parts.follower))
+    reports = UsageReports(parts.replayer, storage.usage, parts.models)
+    return ContextServicer(assembler, counts, reports, parts.lookups, runtime)
 
 
-def _policies(storage: Storage, reader: PolicyReader) -> PolicyServicer:
-    return PolicyServicer(PolicyAdmin(storage.policies, builtin_documents(reader)), reader)
+def _sessions(parts: _Parts, tokens: WriteTokens) -> SessionServicer:
+    storage, policies = parts.storage, parts.policies
+    recorder = TurnRecorder(storage.transcripts, storage.traces, parts.slots, policies)
+    vectors = parts.backends.vectors
+    sessions = Sessions(storage.transcripts, parts.slots, policies, parts.freshness, vectors)
+    return SessionServicer(recorder, sessions, tokens)
+
+
+def _policies(parts: _Parts, tokens: WriteTokens) -> PolicyServicer:
+    admin = PolicyAdmin(parts.storage.policies, builtin_documents(parts.reader))
+    return PolicyServicer(admin, parts.reader, tokens)
+
+
+def _traces(parts: _Parts) -> TraceServicer:
+    return TraceServicer(TraceReader(parts.storage, parts.replayer, parts.lookups), parts.replayer)
 
 
 def _service(module: ModuleType, name: str, servicer: object) -> Service:
     return Service(module.DESCRIPTOR.services_by_name[name], servicer)
 
 
-def build_server(settings: Settings, storage: Storage, runtime: Runtime | None = None) -> Server:
-    """The server over an open storage; it is not started."""
+def build_server(settings: Settings, backends: Backends, runtime: Runtime | None = None) -> Server:
+    """The server over open backends; it is not started."""
     options = ServerOptions(
         settings.listen, settings.max_concurrent_calls, settings.drain_seconds, settings.reuse_port
     )
-    return Server(options, build_services(storage, runtime or Runtime()), storage.ready)
+    services = build_services(backends.storage, runtime or Runtime(), backends)
+    return Server(options, services, backends.ready)
 
 
 async def serve(settings: Settings, started: Callable[[int], None] = lambda _: None) -> None:
-    """Open the data folder and serve until SIGTERM or SIGINT; `started` gets the port.
+    """Open what the settings name and serve until SIGTERM or SIGINT; `started` gets the port.
 
-    Raises `NotLoopbackError` or another `AddressError`, `AddressUnavailableError`, and what `open_sqlite` raises.
+    Raises `NotLoopbackError` or another `AddressError`, `AddressUnavailableError`, and what `backends.opened` raises.
     """
     settings.listen.require_loopback()
     telemetry.configure(settings.otel)
-    storage = await open_sqlite(settings.data_dir)
     try:
-        telemetry.observe_trace_queue(lambda: storage.waiting_writes)
-        await serve_until_signalled(build_server(settings, storage), started)
+        async with opened(settings) as backends:
+            await serve_until_signalled(build_server(settings, backends), started)
     finally:
-        await storage.close()
         telemetry.shutdown()

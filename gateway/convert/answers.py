@@ -1,19 +1,24 @@
 """The answer of AssembleContext: as a message, and as the same in bytes for the hot path."""
 
+from functools import lru_cache
+
 from assemblers.assembly import Assembly
 from assemblers.records import RecentQuestion, SessionRef, Slots, UserRef
+from gateway.consistency import encode_token
 from gateway.convert import wire
 from gateway.convert.encoded_prompt import PromptEncoder
 from gateway.convert.prompt import degradations_to, prompt_to
 from gateway.convert.types import slots_to
 from gateway.names import trace_name
-from gateway.usecases.assemble_context import Answer
+from gateway.usecases.work import Answer
 from muniment.v1 import context_pb2, types_pb2
+from storage.ports import Epochs
 
-_PROMPT, _POLICY, _TRACE, _SLOTS = (
+_PROMPT, _POLICY, _TRACE, _SLOTS, _READ_TOKEN = (
     wire.key(context_pb2.AssembleContextResponse, field)
-    for field in ("prompt", "policy_revision", "trace", "slots")
+    for field in ("prompt", "policy_revision", "trace", "slots", "read_token")
 )
+_TOKEN = wire.key(types_pb2.ConsistencyToken, "token")
 _QUESTIONS = wire.key(types_pb2.Slots, "recent_questions")
 _TURN_ID, _TEXT = (wire.key(types_pb2.RecentQuestion, field) for field in ("turn_id", "text"))
 
@@ -27,6 +32,9 @@ def answer_to(answer: Answer) -> context_pb2.AssembleContextResponse:
         slots=slots_to(assembly.slots),
         degradations=degradations_to(assembly.degradations),
         warnings=assembly.warnings,
+        read_token=None
+        if answer.seen is None
+        else types_pb2.ConsistencyToken(token=encode_token(answer.seen)),
     )
 
 
@@ -46,6 +54,7 @@ class AnswerEncoder:
                 wire.text(_TRACE, trace_name(session.tenant_id, answer.trace_id)),
                 wire.delimited(_SLOTS, _slots(assembly.slots)),
                 _words(assembly) if assembly.degradations or assembly.warnings else b"",
+                b"" if answer.seen is None else _read_token(answer.seen),
             )
         )
 
@@ -63,6 +72,11 @@ def _slots(slots: Slots) -> bytes:
 
 def _question(question: RecentQuestion) -> bytes:
     return wire.delimited(_QUESTIONS, wire.text(_TURN_ID, question.turn_id) + wire.text(_TEXT, question.text))
+
+
+@lru_cache(maxsize=4096)
+def _read_token(seen: Epochs) -> bytes:
+    return wire.delimited(_READ_TOKEN, wire.text(_TOKEN, encode_token(seen)))
 
 
 def _words(assembly: Assembly) -> bytes:

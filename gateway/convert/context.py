@@ -7,6 +7,7 @@ from datetime import datetime
 
 from assemblers.assembly import PromptFormat
 from assemblers.records import Material, SessionRef
+from gateway.consistency import decode_token
 from gateway.convert.instants import instant_of
 from gateway.convert.prompt import FORMAT_OF
 from gateway.convert.types import turn_of
@@ -14,6 +15,7 @@ from gateway.errors import InvalidArgument
 from gateway.usecases.admission import CLOCK_SKEW
 from gateway.usecases.requests import ContextRequest, RequestedBudget, RequestedModel
 from muniment.v1 import context_pb2, types_pb2
+from storage.ports import Epochs
 
 NO_LIMITS = RequestedBudget()
 
@@ -44,15 +46,18 @@ def request_of(
         time_zone=message.time_zone or "UTC",
         labels=tuple(sorted(message.labels.items())) if message.labels else (),
         request_id=message.request_id,
+        seen=_seen(message),
     )
 
 
 def body_sha256(message: context_pb2.AssembleContextRequest) -> bytes:
-    """What makes two requests for one turn the same: everything but the request id, which names the attempt."""
-    if message.request_id:
+    """What makes two requests for one turn the same: everything but the request id, which names the attempt, and what
+    the caller had seen by then."""
+    if message.request_id or message.HasField("consistency"):
         bare = context_pb2.AssembleContextRequest()
         bare.CopyFrom(message)
         bare.ClearField("request_id")
+        bare.ClearField("consistency")
         message = bare
     return hashlib.sha256(message.SerializeToString(deterministic=True)).digest()
 
@@ -66,6 +71,12 @@ def model_of(message: types_pb2.ModelProfile) -> RequestedModel:
 def formats_of(numbers: Iterable[types_pb2.PromptFormat.ValueType]) -> tuple[PromptFormat, ...]:
     """The formats, in the order asked for."""
     return tuple([FORMAT_OF[number] for number in numbers])
+
+
+def _seen(message: context_pb2.AssembleContextRequest) -> Epochs | None:
+    if not message.HasField("consistency"):
+        return None
+    return decode_token("consistency.token", message.consistency.token)
 
 
 def _budget(message: types_pb2.Budget) -> RequestedBudget:

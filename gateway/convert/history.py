@@ -3,6 +3,7 @@
 from assemblers.records import Excerpt, UserRef
 from gateway.convert.enums import ROLE_TO
 from gateway.convert.instants import instant_of, instant_to
+from gateway.convert.prompt import degradation_to
 from gateway.convert.types import turn_of
 from gateway.names import excerpt_name
 from gateway.usecases.archiving import PastSession
@@ -41,6 +42,8 @@ def result_to(result: SearchResult, user: UserRef) -> history_pb2.SearchHistoryR
         matches=[_match_to(match, user) for match in result.matches],
         matched_count=result.matched,
         query_terms=result.terms,
+        embedder=result.embedder,
+        degradations=[] if result.degradation is None else [degradation_to(result.degradation)],
     )
 
 
@@ -65,6 +68,8 @@ def _match_to(match: Match, user: UserRef) -> history_pb2.ExcerptMatch:
         "neighbour": match.neighbour,
         "session": match.session,
     }
+    if match.cosine is not None:
+        scores["cosine"] = match.cosine
     return history_pb2.ExcerptMatch(
         excerpt=excerpt_to(match.excerpt, user),
         scores=[trace_pb2.Score(name=name, value=micros / MICROS) for name, micros in scores.items()],

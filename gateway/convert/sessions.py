@@ -25,6 +25,7 @@ def recorded_to(recorded: TurnsRecorded) -> session_pb2.RecordTurnsResponse:
         recorded_turns=recorded.recorded,
         duplicate_turns=recorded.duplicates,
         slots=slots_to(recorded.slots),
+        warnings=recorded.warnings,
     )
 
 

@@ -13,6 +13,7 @@ from gateway.convert.types import user_of
 from gateway.names import parse_fact_name
 from gateway.server.call import Call
 from gateway.servicers.paging import pager_for
+from gateway.servicers.tokens import WriteTokens, seen_of
 from gateway.usecases.facts import FactOutcome, Facts, Invalidation
 from muniment.v1 import fact_pb2
 
@@ -20,8 +21,8 @@ from muniment.v1 import fact_pb2
 class FactServicer:
     """The service over its use cases."""
 
-    def __init__(self, facts: Facts) -> None:
-        self._facts = facts
+    def __init__(self, facts: Facts, tokens: WriteTokens) -> None:
+        self._facts, self._tokens = facts, tokens
 
     async def RecordFacts(
         self, request: fact_pb2.RecordFactsRequest, call: Call
@@ -35,19 +36,20 @@ class FactServicer:
 
         if request.validate_only:
             return answer(await self._facts.validate(user, offered, request.policy, call.now))
-        return answer(await self._facts.record(user, offered, request.policy, call.now, call.receipt(answer)))
+        work = self._facts.record(user, offered, request.policy, call.now, call.receipt(answer))
+        return await self._tokens.stamped(user, fact_pb2.RecordFactsResponse, work, answer)
 
     async def GetFact(self, request: fact_pb2.GetFactRequest, call: Call) -> fact_pb2.GetFactResponse:
         """One fact."""
         name = parse_fact_name("name", request.name)
-        fact = await self._facts.get(name.user, name.no)
+        fact = await self._facts.get(name.user, name.no, seen_of(request))
         return fact_pb2.GetFactResponse(fact=fact_to(fact, call.now))
 
     async def ListFacts(self, request: fact_pb2.ListFactsRequest, call: Call) -> fact_pb2.ListFactsResponse:
         """A page of facts."""
         pager = pager_for(request)
         asked = pager.request(request.page_token, request.page_size)
-        page = await self._facts.list(user_of(request.user), listing_of(request), asked)
+        page = await self._facts.list(user_of(request.user), listing_of(request), asked, seen_of(request))
         facts = [fact_to(fact, call.now) for fact in page.items]
         return fact_pb2.ListFactsResponse(facts=facts, next_page_token=pager.token(page.next_cursor))
 
@@ -63,9 +65,8 @@ class FactServicer:
         if request.validate_only:
             return answer(await self._facts.validate_invalidation(user, selector, call.deadline))
         receipt = call.receipt(answer)
-        return answer(
-            await self._facts.invalidate(user, selector, request.reason, call.now, call.deadline, receipt)
-        )
+        work = self._facts.invalidate(user, selector, request.reason, call.now, call.deadline, receipt)
+        return await self._tokens.stamped(user, fact_pb2.InvalidateFactsResponse, work, answer)
 
     async def DeleteFact(
         self, request: fact_pb2.DeleteFactRequest, call: Call
@@ -77,4 +78,5 @@ class FactServicer:
             return fact_pb2.DeleteFactResponse(fact=fact_to(fact, call.now))
 
         receipt = call.receipt(answer)
-        return answer(await self._facts.delete(name.user, name.no, request.etag, call.now, receipt))
+        work = self._facts.delete(name.user, name.no, request.etag, call.now, receipt)
+        return await self._tokens.stamped(name.user, fact_pb2.DeleteFactResponse, work, answer)

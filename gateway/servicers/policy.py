@@ -2,12 +2,14 @@
 
 import asyncio
 
+from assemblers.records import UserRef
 from gateway.convert.policies import diagnostic_to, head_to, revision_to
 from gateway.errors import InvalidArgument, PolicyInvalid
 from gateway.names import parse_policy_name, parse_policy_revision_name, policy_name
 from gateway.paging import Pager
 from gateway.policies.reading import Draft, PolicyReader
 from gateway.server.call import Call
+from gateway.servicers.tokens import WriteTokens
 from gateway.usecases.policies import PolicyAdmin
 from muniment.v1 import policy_service_pb2
 from storage.ports import PolicyHead, StoredPolicy
@@ -18,8 +20,8 @@ SourceRequest = policy_service_pb2.RegisterPolicyRevisionRequest | policy_servic
 class PolicyServicer:
     """The servicer."""
 
-    def __init__(self, admin: PolicyAdmin, reader: PolicyReader) -> None:
-        self._admin, self._reader = admin, reader
+    def __init__(self, admin: PolicyAdmin, reader: PolicyReader, tokens: WriteTokens) -> None:
+        self._admin, self._reader, self._tokens = admin, reader, tokens
 
     async def RegisterPolicyRevision(
         self, request: policy_service_pb2.RegisterPolicyRevisionRequest, call: Call
@@ -43,7 +45,9 @@ class PolicyServicer:
             preview = answer(stored)
             preview.revision.ClearField("create_time")
             return preview
-        return answer(await self._admin.register(stored, call.receipt(answer)))
+        work = self._admin.register(stored, call.receipt(answer))
+        kind = policy_service_pb2.RegisterPolicyRevisionResponse
+        return await self._tokens.stamped(UserRef(call.tenant_id, ""), kind, work, answer)
 
     async def ValidatePolicy(
         self, request: policy_service_pb2.ValidatePolicyRequest, call: Call
@@ -99,9 +103,9 @@ class PolicyServicer:
 
         as_default = request.tenant_default if request.HasField("tenant_default") else None
         name = parse_policy_revision_name("name", request.name)
-        return answer(
-            await self._admin.activate(name, as_default, request.etag, call.now, call.receipt(answer))
-        )
+        work = self._admin.activate(name, as_default, request.etag, call.now, call.receipt(answer))
+        kind = policy_service_pb2.ActivatePolicyRevisionResponse
+        return await self._tokens.stamped(UserRef(call.tenant_id, ""), kind, work, answer)
 
     async def RollbackPolicy(
         self, request: policy_service_pb2.RollbackPolicyRequest, call: Call
@@ -112,7 +116,9 @@ class PolicyServicer:
             return policy_service_pb2.RollbackPolicyResponse(head=head_to(head))
 
         name = parse_policy_name("name", request.name)
-        return answer(await self._admin.roll_back(name, request.etag, call.now, call.receipt(answer)))
+        work = self._admin.roll_back(name, request.etag, call.now, call.receipt(answer))
+        kind = policy_service_pb2.RollbackPolicyResponse
+        return await self._tokens.stamped(UserRef(call.tenant_id, ""), kind, work, answer)
 
     async def _read(self, request: SourceRequest) -> Draft:
         """Off the event loop: a policy of 256 KiB takes a while to parse."""

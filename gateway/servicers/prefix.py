@@ -1,10 +1,11 @@
 """PrefixService: register, read and list prefix revisions."""
 
-from assemblers.records import PrefixRevision
+from assemblers.records import PrefixRevision, UserRef
 from gateway.convert.prefixes import draft_of, revision_to
 from gateway.names import parse_prefix_name, parse_prefix_revision_name
 from gateway.server.call import Call
 from gateway.servicers.paging import pager_for
+from gateway.servicers.tokens import WriteTokens
 from gateway.usecases.prefixes import Prefixes, check
 from muniment.v1 import prefix_pb2
 
@@ -12,8 +13,8 @@ from muniment.v1 import prefix_pb2
 class PrefixServicer:
     """The servicer."""
 
-    def __init__(self, prefixes: Prefixes) -> None:
-        self._prefixes = prefixes
+    def __init__(self, prefixes: Prefixes, tokens: WriteTokens) -> None:
+        self._prefixes, self._tokens = prefixes, tokens
 
     async def RegisterPrefixRevision(
         self, request: prefix_pb2.RegisterPrefixRevisionRequest, call: Call
@@ -28,7 +29,9 @@ class PrefixServicer:
 
         if request.validate_only:
             return answer(check(draft, call.now))
-        return answer(await self._prefixes.register(draft, call.now, call.receipt(answer)))
+        work = self._prefixes.register(draft, call.now, call.receipt(answer))
+        tenant = UserRef(call.tenant_id, "")
+        return await self._tokens.stamped(tenant, prefix_pb2.RegisterPrefixRevisionResponse, work, answer)
 
     async def GetPrefixRevision(
         self, request: prefix_pb2.GetPrefixRevisionRequest, call: Call

@@ -4,6 +4,7 @@ from gateway.convert.sessions import batch_of, ending_to, recorded_to, update_of
 from gateway.convert.types import session_of, turn_to
 from gateway.server.call import Call
 from gateway.servicers.paging import pager_for
+from gateway.servicers.tokens import WriteTokens
 from gateway.usecases.recording import TurnRecorder
 from gateway.usecases.sessions import Ending, Sessions, SessionView
 from muniment.v1 import session_pb2
@@ -12,8 +13,8 @@ from muniment.v1 import session_pb2
 class SessionServicer:
     """The servicer."""
 
-    def __init__(self, recorder: TurnRecorder, sessions: Sessions) -> None:
-        self._recorder, self._sessions = recorder, sessions
+    def __init__(self, recorder: TurnRecorder, sessions: Sessions, tokens: WriteTokens) -> None:
+        self._recorder, self._sessions, self._tokens = recorder, sessions, tokens
 
     async def RecordTurns(
         self, request: session_pb2.RecordTurnsRequest, call: Call
@@ -55,4 +56,5 @@ class SessionServicer:
         def answer(ending: Ending) -> session_pb2.EndSessionResponse:
             return ending_to(ending, session)
 
-        return answer(await self._sessions.end(session, request.policy, call.now, call.receipt(answer)))
+        work = self._sessions.end(session, request.policy, call.now, call.receipt(answer))
+        return await self._tokens.stamped(session.user, session_pb2.EndSessionResponse, work, answer)

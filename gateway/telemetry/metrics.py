@@ -1,6 +1,6 @@
-"""What is counted: calls, tokens, degradations, and the depth of the trace queue."""
+"""What is counted: calls, tokens, degradations, confirmations, and what waits in the queues."""
 
-from gateway.telemetry.state import STATE, QueueDepth
+from gateway.telemetry.state import GAUGES, STATE, Reading
 
 
 def record_call(method: str, code: str, seconds: float) -> None:
@@ -23,6 +23,19 @@ def count_degradation(section: str, reason: str) -> None:
         STATE.instruments.degradations.add(1, {"muniment.section": section, "muniment.reason": reason})
 
 
-def observe_trace_queue(depth: QueueDepth) -> None:
-    """Watch a queue of traces that wait to be made durable. Asked when metrics are collected, on another thread."""
-    STATE.queues.append(depth)
+def count_confirmation(source: str) -> None:
+    """Epochs were confirmed by that source, the name of an enum value; `NOBODY` where nobody could say."""
+    if STATE.instruments is not None:
+        STATE.instruments.confirmations.add(1, {"muniment.source": source})
+
+
+def observe(gauge: str, reading: Reading) -> None:
+    """Watch a number under the name of one of `GAUGES`. Several of one name are added up."""
+    if gauge not in GAUGES:
+        raise ValueError(f"no gauge is called {gauge}")
+    STATE.readings.setdefault(gauge, []).append(reading)
+
+
+def observe_trace_queue(depth: Reading) -> None:
+    """Watch a queue of traces that wait to be made durable."""
+    observe("muniment.trace.queue", depth)

@@ -2,11 +2,12 @@
 
 import sys
 from collections.abc import Iterable
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 from gateway.config import TelemetryMode
-from gateway.telemetry.state import SCOPE, STATE, Instruments
+from gateway.telemetry.state import GAUGES, SCOPE, STATE, Instruments
 
 if TYPE_CHECKING:
     from opentelemetry.metrics import CallbackOptions, MeterProvider, Observation
@@ -63,10 +64,12 @@ def activate(tracers: "TracerProvider", meters: "MeterProvider") -> None:
         degradations=meter.create_counter(
             "muniment.degradations", "{degradation}", "What prompts did without"
         ),
+        confirmations=meter.create_counter(
+            "muniment.epochs.confirmed", "{confirmation}", "Who said what is current of a user"
+        ),
     )
-    meter.create_observable_gauge(
-        "muniment.trace.queue", [_queue_depth], "{trace}", "Traces that wait to be made durable"
-    )
+    for name, (unit, description) in GAUGES.items():
+        meter.create_observable_gauge(name, [partial(_read, name)], unit, description)
 
 
 def shutdown() -> None:
@@ -80,10 +83,11 @@ def shutdown() -> None:
             flush()
 
 
-def _queue_depth(_: "CallbackOptions") -> "Iterable[Observation]":
+def _read(gauge: str, _: "CallbackOptions") -> "Iterable[Observation]":
     from opentelemetry.metrics import Observation
 
-    return [Observation(sum(STATE.depths()))]
+    total = STATE.total(gauge)
+    return [] if total is None else [Observation(total)]
 
 
 def _use_foreign_providers() -> None:

@@ -1,92 +1,81 @@
 """AssembleContext: gather, assemble, make the trace durable, answer. ExplainContext is the same without writing."""
 
+import asyncio
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from time import perf_counter_ns
 from typing import NamedTuple
-from zoneinfo import ZoneInfo
 
 from assemblers.assemble import assemble
 from assemblers.assembly import Assembly, Conditions, TurnInput
 from assemblers.assembly import BudgetTooSmall as TooSmall
-from assemblers.policy.model import Policy, SessionSection
-from assemblers.records import Role, SessionRef, Slots, ToolCall, ToolResult, UserRef
-from assemblers.sections.facts import PreparedFacts
-from assemblers.sections.history import HistoryInput
-from assemblers.slots import after_question, after_tool_results
-from assemblers.trace.capture import CapturedTrace, TracedInputs, TraceIdentity, capture, versions_of
+from assemblers.policy.model import HistorySection, Policy
+from assemblers.records import Degradation, SectionKind, SessionRef, Slots, UserRef
+from assemblers.trace.capture import TracedInputs, TraceIdentity, capture, versions_of
 from assemblers.trace.commitments import Commitments
-from assemblers.trace.record import Asked, Timing
+from assemblers.trace.record import Timing
 from gateway import telemetry
 from gateway.deadline import Deadline
 from gateway.errors import AlreadyExists, BudgetTooSmall, GatewayError, Reason
 from gateway.tokenizers import TokenizerError
+from gateway.usecases.degradations import SLOTS_NOT_SAVED, TRACE_NOT_DURABLE
 from gateway.usecases.gather import Gathered, Gatherer
 from gateway.usecases.models import uncountable
 from gateway.usecases.open_turn import OpenTurns, check_newest, question_of
-from gateway.usecases.prepared import Preparations
+from gateway.usecases.opening import Opening, Openings
+from gateway.usecases.prepared import Preparations, search_text
+from gateway.usecases.remembering import SlotKeeper, with_results
 from gateway.usecases.replay_trace import Replayer
 from gateway.usecases.requests import ContextRequest
 from gateway.usecases.resolution import Resolved, Resolver
 from gateway.usecases.runtime import Runtime
-from gateway.usecases.slot_book import SlotBook
+from gateway.usecases.trace_keeping import TraceKeeper
+from gateway.usecases.vector_search import VectorSearch
+from gateway.usecases.work import Answer, Work, asked_of, conditions_of, draft_of
 from gateway.version import ENGINE_VERSION, LIBRARY_VERSIONS
 from storage.errors import AlreadyExists as AlreadyStored
-from storage.ports import SessionState, Storage, TraceDraft
+from storage.errors import StorageFull, StorageUnavailable
+from storage.lru import Lru
+from storage.ports import TraceStore
 
-MOST_BREAKPOINTS = 4
-"""Marked where the provider caches by itself and has no limit of its own: they tell where the prefix stays equal."""
+SPOOLED_ANSWERS = 1_000
+"""Answers that are kept for the repeats of their turns until the ledger has their traces."""
 
 VERSIONS = versions_of(ENGINE_VERSION, LIBRARY_VERSIONS)
 
 NO_COMMITMENTS = Commitments({})
 
 
+class _Spooled(NamedTuple):
+    """An answer whose trace is not in the ledger yet, for the repeat of its turn."""
+
+    body_sha256: bytes
+    answer: Answer
+
+
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """A prompt with what it was made from. `captured` is None for one that was answered before."""
+class Stages:
+    """What an assembly goes through before and after the core."""
 
-    session: SessionRef
-    policy: str
-    trace_id: str
-    assembly: Assembly
-    captured: CapturedTrace | None = None
-
-
-# A named tuple is made four times faster than a frozen dataclass, and each call makes one.
-class _Work(NamedTuple):
-    """One assembly under way: everything that was resolved, read and gathered for it."""
-
-    request: ContextRequest
-    user: UserRef
-    resolved: Resolved
-    conditions: Conditions
-    turn: TurnInput
-    state: SessionState
-    slots: Slots
-    gathered: Gathered
-    facts: PreparedFacts | None
-    fact_commitments: Commitments
-    history: HistoryInput | None
-    excerpt_commitments: Commitments
+    resolver: Resolver
+    openings: Openings
+    gatherer: Gatherer
+    preparations: Preparations
+    keeper: TraceKeeper
+    slots: SlotKeeper
+    open_turns: OpenTurns
+    replayer: Replayer
+    vectors: VectorSearch
 
 
 class ContextAssembler:
     """The use case. One instance serves all calls."""
 
-    def __init__(
-        self,
-        storage: Storage,
-        resolver: Resolver,
-        preparations: Preparations,
-        replayer: Replayer,
-        runtime: Runtime,
-    ) -> None:
-        self._storage, self._resolver, self._preparations = storage, resolver, preparations
-        self._replayer, self._runtime = replayer, runtime
-        self._gatherer = Gatherer(storage.facts, storage.archives)
-        self._open_turns = OpenTurns(storage.transcripts, storage.traces)
-        self._slots = SlotBook(storage.sessions)
+    def __init__(self, traces: TraceStore, stages: Stages, runtime: Runtime, is_shared: bool) -> None:
+        """`is_shared`: slots are stored beside the trace and not after it, since both are a way over the network."""
+        self._traces, self._stages, self._runtime, self._is_shared = traces, stages, runtime, is_shared
+        self._spooled: Lru[tuple[SessionRef, str], _Spooled] = Lru(SPOOLED_ANSWERS)
 
     async def assemble(self, request: ContextRequest, now: datetime, deadline: Deadline) -> Answer:
         """Answer a turn and leave a durable trace; a turn that was answered is answered again.
@@ -95,6 +84,10 @@ class ContextAssembler:
         where it is not plainly new: when its trace cannot be added, or when the answer fails today, which must not
         take away the answer that it has.
         """
+        if self._stages.keeper.waiting:
+            spooled = self._answered_from_spool(request)
+            if spooled is not None:
+                return spooled
         try:
             return await self._new(request, now, deadline)
         except (AlreadyStored, GatewayError):
@@ -106,51 +99,126 @@ class ContextAssembler:
     async def _new(self, request: ContextRequest, now: datetime, deadline: Deadline) -> Answer:
         """Answer a turn for the first time. Raises `AlreadyStored` where it is not."""
         started = perf_counter_ns()
-        work = await self._gather(request, now, deadline)
+        work = await self._gather(request, now, deadline, writes=True)
         gathered = perf_counter_ns()
         assembly = self._assemble(work)
         timings = (_timing("gather", started, gathered), _timing("assemble", gathered, perf_counter_ns()))
-        users = self._storage.users
-        pseudonym = users.peek(work.user) or await users.pseudonym(work.user)
+        answers = work.opening.standing.sql_answers
+        pseudonym = await self._stages.keeper.pseudonym(work.user, deadline, answers)
         answer = telemetry.run("capture", self._traced, work, assembly, pseudonym, timings)
         with telemetry.stage("append"):
-            await self._storage.traces.append(_draft(work, answer))
+            kept, slots = await self._keep(work, answer, deadline)
         telemetry.link_trace(answer.trace_id)
         _measure(assembly)
-        return await self._remember(work, answer)
+        return self._finished(work, answer, kept, slots)
+
+    async def _keep(self, work: Work, answer: Answer, deadline: Deadline) -> tuple[bool, Slots | None]:
+        """Make the trace durable and remember the slots: whether the ledger has it, and the slots as they are now."""
+        stages, opening = self._stages, work.opening
+        keep = stages.keeper.keep(draft_of(work, answer), deadline, opening.standing.sql_answers)
+        policy, now = work.resolved.policy.policy, work.conditions.now
+        remember = partial(
+            stages.slots.remember,
+            work.request.session, policy, now, opening, work.turn, answer.assembly.slots,
+        )  # fmt: skip
+        if self._is_shared:
+            return await asyncio.gather(keep, remember())
+        return await keep, await remember()
+
+    def _finished(self, work: Work, answer: Answer, kept: bool, slots: Slots | None) -> Answer:
+        """The answer with what became of its trace and slots."""
+        assembly = answer.assembly
+        if kept and slots is assembly.slots:
+            return answer
+        said = assembly.warnings if kept else (*assembly.warnings, TRACE_NOT_DURABLE)
+        if slots is None:
+            said, slots = (*said, SLOTS_NOT_SAVED), assembly.slots
+        answer = replace(answer, assembly=replace(assembly, slots=slots, warnings=said))
+        if not kept:
+            request = work.request
+            self._spooled.put((request.session, request.turn.turn_id), _Spooled(request.body_sha256, answer))
+        return answer
 
     async def explain(self, request: ContextRequest, now: datetime, deadline: Deadline) -> Answer:
         """The answer that `assemble` would give now, with its trace; nothing is written."""
-        work = await self._gather(request, now, deadline)
+        work = await self._gather(request, now, deadline, writes=False)
         assembly = self._assemble(work)
         return telemetry.run("capture", self._traced, work, assembly, self._runtime.new_id(), ())
 
-    async def _answered(self, request: ContextRequest, now: datetime) -> Answer | None:
-        found = await self._storage.traces.answered(request.session, request.turn.turn_id, now)
+    def _answered_from_spool(self, request: ContextRequest) -> Answer | None:
+        """The answer of a turn whose trace waits on this gateway's disk."""
+        found = self._spooled.get((request.session, request.turn.turn_id))
         if found is None:
             return None
         if found.body_sha256 != request.body_sha256:
-            raise AlreadyExists(
-                Reason.TURN_ID_REUSED,
-                "turn.turn_id: it was used in this session for another request: give each model call its own id",
-                {"field": "turn.turn_id", "turn_id": request.turn.turn_id},
-            )
-        replayed = await self._replayer.answer_again(request.session.tenant_id, found.trace_id)
-        return Answer(request.session, replayed.policy, found.trace_id, replayed.assembly)
+            raise _turn_id_reused(request)
+        return found.answer
 
-    async def _gather(self, request: ContextRequest, now: datetime, deadline: Deadline) -> _Work:
+    async def _answered(self, request: ContextRequest, now: datetime) -> Answer | None:
+        try:
+            found = await self._traces.answered(request.session, request.turn.turn_id, now)
+        except (StorageUnavailable, StorageFull):
+            # What made us look for it says more.
+            return None
+        if found is None:
+            return None
+        if not found.stands_for(request.body_sha256):
+            raise _turn_id_reused(request)
+        replayed = await self._stages.replayer.answer_again(request.session.tenant_id, found.trace_id)
+        seen = await self._stages.openings.seen(request.session)
+        return Answer(request.session, replayed.policy, found.trace_id, replayed.assembly, None, seen)
+
+    async def _gather(self, request: ContextRequest, now: datetime, deadline: Deadline, writes: bool) -> Work:
         check_newest(request.turn)
-        user, resolved = request.session.user, await self._resolver.resolve(request)
-        turn = question_of(request.turn) or await self._open_turns.loop_for(
-            request.session, request.turn, now
-        )
-        state = await self._slots.read(request.session, now)
+        stages, session, user = self._stages, request.session, request.session.user
+        opening = await stages.openings.open(session, request.seen, now, deadline, writes)
+        resolved = await stages.resolver.resolve(request, opening.standing)
+        turn = question_of(request.turn) or await stages.open_turns.loop_for(session, request.turn, now)
+        policy = resolved.policy.policy
+        slots = with_results(opening.state.slots, policy, turn)
         with telemetry.stage("gather"):
-            gathered = await self._gatherer.gather(user, resolved.policy.policy, deadline)
-        slots = with_results(state.slots, resolved.policy.policy, turn)
+            gathered = await self._material(user, policy, opening, turn, slots, deadline)
+        said = gathered.degradations
+        if opening.missing is not None and policy.section(SectionKind.SESSION) is not None:
+            said = (*said, opening.missing)
         return self._prepare(
-            request, user, _conditions(request, resolved, now), resolved, turn, state, slots, gathered
+            request,
+            user,
+            conditions_of(request, resolved, now),
+            resolved,
+            turn,
+            opening,
+            slots,
+            gathered,
+            said,
         )
+
+    async def _material(
+        self,
+        user: UserRef,
+        policy: Policy,
+        opening: Opening,
+        turn: TurnInput,
+        slots: Slots,
+        deadline: Deadline,
+    ) -> Gathered:
+        """Facts and archive, and beside them the question's vector where the search needs one."""
+        stages, settings = self._stages, policy.settings(HistorySection)
+        gathering = stages.gatherer.gather(user, policy, opening.standing, deadline)
+        if settings is None or not stages.vectors.wanted(settings):
+            return await gathering
+        text = search_text(turn.question, slots, settings)
+        asking = stages.vectors.ask(settings, text, deadline.remaining())
+        gathered, asked = await asyncio.gather(gathering, asking)
+        if gathered.archive is None or not gathered.archive.excerpts:
+            return gathered
+        stages.vectors.notice(user, gathered.archive)
+        said = (
+            gathered.degradations
+            if asked.degradation is None
+            else (*gathered.degradations, asked.degradation)
+        )
+        return replace(gathered, vector=asked.vector, degradations=said)
 
     def _prepare(
         self,
@@ -159,11 +227,12 @@ class ContextAssembler:
         conditions: Conditions,
         resolved: Resolved,
         turn: TurnInput,
-        state: SessionState,
+        opening: Opening,
         slots: Slots,
         gathered: Gathered,
-    ) -> _Work:
-        policy, tokens, made = resolved.policy, conditions.tokens, self._preparations
+        degradations: tuple[Degradation, ...],
+    ) -> Work:
+        policy, tokens, made = resolved.policy, conditions.tokens, self._stages.preparations
         facts, history = None, None
         fact_commitments = excerpt_commitments = NO_COMMITMENTS
         if gathered.facts is not None:
@@ -183,23 +252,24 @@ class ContextAssembler:
                 slots,
                 session_id,
                 tokens,
+                gathered.vector,
             )
-        return _Work(
+        return Work(
             request,
             user,
             resolved,
             conditions,
             turn,
-            state,
+            opening,
             slots,
-            gathered,
+            degradations,
             facts,
             fact_commitments,
             history,
             excerpt_commitments,
         )
 
-    def _assemble(self, work: _Work) -> Assembly:
+    def _assemble(self, work: Work) -> Assembly:
         try:
             assembly = telemetry.run(
                 "assemble",
@@ -211,7 +281,7 @@ class ContextAssembler:
                 work.history,
                 work.request.material,
                 work.slots,
-                work.gathered.degradations,
+                work.degradations,
             )
         except TooSmall as error:
             raise BudgetTooSmall(error.limit, error.needs) from None
@@ -220,7 +290,7 @@ class ContextAssembler:
         warnings = work.resolved.warnings
         return replace(assembly, warnings=(*warnings, *assembly.warnings)) if warnings else assembly
 
-    def _traced(self, work: _Work, assembly: Assembly, pseudonym: str, timings: tuple[Timing, ...]) -> Answer:
+    def _traced(self, work: Work, assembly: Assembly, pseudonym: str, timings: tuple[Timing, ...]) -> Answer:
         trace_id = self._runtime.new_id()
         captured = capture(
             TraceIdentity(trace_id, work.request.session, pseudonym, self._runtime.new_salt()),
@@ -231,42 +301,23 @@ class ContextAssembler:
                 work.slots,
                 work.fact_commitments,
                 work.excerpt_commitments,
-                _asked(work),
+                asked_of(work),
             ),
             assembly,
             VERSIONS,
             timings,
         )
-        return Answer(work.request.session, work.resolved.policy.name, trace_id, assembly, captured)
-
-    async def _remember(self, work: _Work, answer: Answer) -> Answer:
-        """Store the slots as they are after the turn; where another turn was faster, apply this one's change to its."""
-        policy, session = work.resolved.policy.policy, work.request.session
-        now, slots = work.conditions.now, answer.assembly.slots
-        if await self._slots.put(session, policy, now, slots, work.state.revision):
-            return answer
-        state = await self._slots.change(
-            session, policy, now, lambda slots: after_turn(slots, policy, work.turn)
-        )
-        return replace(answer, assembly=replace(answer.assembly, slots=state.slots))
+        confirmation = work.opening.standing.confirmation
+        seen = None if confirmation is None else confirmation.epochs
+        return Answer(work.request.session, work.resolved.policy.name, trace_id, assembly, captured, seen)
 
 
-def with_results(slots: Slots, policy: Policy, turn: TurnInput) -> Slots:
-    """The slots after the newest tool results, if it is these that are being answered."""
-    if turn.turn.role is not Role.TOOL:
-        return slots
-    calls = [c for t in turn.open_turns for c in t.contents if isinstance(c, ToolCall)]
-    results = [c for c in turn.turn.contents if isinstance(c, ToolResult)]
-    return after_tool_results(slots, policy.slots, calls, results, turn.turn.turn_id)[0]
-
-
-def after_turn(slots: Slots, policy: Policy, turn: TurnInput) -> Slots:
-    """The slots after a turn was answered, from any state before it."""
-    slots = with_results(slots, policy, turn)
-    if turn.turn.role is not Role.USER:
-        return slots
-    settings = policy.settings(SessionSection) or SessionSection()
-    return after_question(slots, turn.question, turn.question_turn_id, settings.max_question_characters)
+def _turn_id_reused(request: ContextRequest) -> AlreadyExists:
+    return AlreadyExists(
+        Reason.TURN_ID_REUSED,
+        "turn.turn_id: it was used in this session for another request: give each model call its own id",
+        {"field": "turn.turn_id", "turn_id": request.turn.turn_id},
+    )
 
 
 def _measure(assembly: Assembly) -> None:
@@ -277,37 +328,6 @@ def _measure(assembly: Assembly) -> None:
         telemetry.count_tokens(line.section, line.used)
     for item in assembly.degradations:
         telemetry.count_degradation(item.section, item.reason)
-
-
-def _conditions(request: ContextRequest, resolved: Resolved, now: datetime) -> Conditions:
-    most = resolved.profile.cache.max_breakpoints or MOST_BREAKPOINTS
-    return Conditions(
-        policy=resolved.policy, now=now, zone=ZoneInfo(request.time_zone), tokens=resolved.profile.tokens,
-        limit=resolved.limit, formats=request.formats,
-        max_breakpoints=max(0, most - request.caller_breakpoints),
-    )  # fmt: skip
-
-
-def _asked(work: _Work) -> Asked:
-    request, profile = work.request, work.resolved.profile
-    return Asked(
-        policy=request.policy, provider=profile.provider, model=profile.model,
-        max_input_tokens=request.budget.max_input_tokens,
-        reserve_output_tokens=request.budget.reserve_output_tokens,
-        labels=request.labels,
-        otel_trace_id=telemetry.current_trace_id(),
-    )  # fmt: skip
-
-
-def _draft(work: _Work, answer: Answer) -> TraceDraft:
-    request = work.request
-    assert answer.captured is not None
-    keeps = work.resolved.policy.policy.archive.keep_turns
-    return TraceDraft(
-        trace_id=answer.trace_id, session=request.session, turn_id=request.turn.turn_id, policy=answer.policy,
-        create_time=work.conditions.now, record=answer.captured.record, content=answer.captured.content,
-        body_sha256=request.body_sha256, turn=request.turn if keeps else None, request_id=request.request_id,
-    )  # fmt: skip
 
 
 def _timing(stage: str, started: int, ended: int) -> Timing:

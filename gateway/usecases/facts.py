@@ -10,9 +10,11 @@ from gateway.deadline import Deadline
 from gateway.errors import InvalidArgument
 from gateway.usecases.admission import OfferedFact, Verdict, admit, check_read_times, check_visible
 from gateway.usecases.appearances import Appearance, all_appearances
+from gateway.usecases.freshness import Freshness
 from gateway.usecases.receipts import through
 from gateway.usecases.resolution import PolicyCatalog
 from storage.ports import (
+    Epochs,
     FactSelector,
     FactStore,
     FactWritten,
@@ -47,8 +49,10 @@ class Invalidation:
 class Facts:
     """A user's facts over a store, under the tenant's policies. A fact of somebody else is `NotFound`."""
 
-    def __init__(self, store: FactStore, traces: TraceStore, policies: PolicyCatalog) -> None:
-        self._store, self._traces, self._policies = store, traces, policies
+    def __init__(
+        self, store: FactStore, traces: TraceStore, policies: PolicyCatalog, freshness: Freshness
+    ) -> None:
+        self._store, self._traces, self._policies, self._freshness = store, traces, policies, freshness
 
     async def record(
         self,
@@ -74,12 +78,16 @@ class Facts:
         """The verdicts; nothing is written."""
         return tuple([FactOutcome(verdict) for verdict in await self._verdicts(user, offered, policy, now)])
 
-    async def get(self, user: UserRef, no: int) -> Fact:
-        """The fact of that number, in whatever state."""
+    async def get(self, user: UserRef, no: int, seen: Epochs | None = None) -> Fact:
+        """The fact of that number, in whatever state. Raises FailedPrecondition where the store is behind `seen`."""
+        await self._check_seen(user, seen)
         return await self._store.get(user, no)
 
-    async def list(self, user: UserRef, selector: FactSelector, page: PageRequest) -> Page[Fact]:
-        """The user's facts that are selected."""
+    async def list(
+        self, user: UserRef, selector: FactSelector, page: PageRequest, seen: Epochs | None = None
+    ) -> Page[Fact]:
+        """The user's facts that are selected. Raises FailedPrecondition where the store is behind `seen`."""
+        await self._check_seen(user, seen)
         return await self._store.list(user, selector, page)
 
     async def invalidate(
@@ -108,6 +116,11 @@ class Facts:
     async def delete(self, user: UserRef, no: int, etag: str, now: datetime, receipt: Receipt[Fact]) -> Fact:
         """Remove the fact's value for good, if the etag ("" is any) is its present one."""
         return await self._store.delete(user, no, etag, now, receipt)
+
+    async def _check_seen(self, user: UserRef, seen: Epochs | None) -> None:
+        """The store itself is read, which is never behind what was acknowledged: only a token needs a look."""
+        if seen is not None:
+            await self._freshness.certain(user, seen)
 
     async def _verdicts(
         self, user: UserRef, offered: tuple[OfferedFact, ...], policy: str, now: datetime

@@ -4,86 +4,138 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeVar
+from typing import Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from assemblers.policy.model import Policy
-from assemblers.records import Degradation, Reason, SectionKind, SectionStatus, UserRef
+from assemblers.records import Degradation, SectionKind, UserRef
 from gateway.deadline import Deadline
+from gateway.usecases.degradations import denied, late, stale, unavailable
+from gateway.usecases.freshness import Freshness, Standing
 from storage.errors import StorageFull, StorageUnavailable
-from storage.ports import ArchiveSnapshot, ArchiveStore, FactSnapshot, FactStore
-
-T = TypeVar("T")
+from storage.ports import ArchiveSnapshot, FactSnapshot
 
 LOAD_SHARE = 0.5
 """The share of the remaining time that loading may take; the rest is for assembling and for the durable trace."""
+_FACTS, _HISTORY = SectionKind.FACTS, SectionKind.HISTORY
 
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """What the stores gave. None: the policy has no such section, or a degradation says why it is missing."""
+    """What the stores gave, and the question's vector in fixed point. None: the policy has no such section or wants no
+    vector, or a degradation says why it is missing."""
 
     facts: FactSnapshot | None
     archive: ArchiveSnapshot | None
     degradations: tuple[Degradation, ...] = ()
+    vector: NDArray[np.float32] | None = None
+
+
+class _Snapshot(Protocol):
+    @property
+    def epoch(self) -> int: ...
+
+
+S = TypeVar("S", bound=_Snapshot)
 
 
 class Gatherer:
-    """Gathers a user's facts and archive, from memory where they are there."""
+    """Gathers a user's facts and archive, from memory where they are there and current."""
 
-    def __init__(self, facts: FactStore, archives: ArchiveStore) -> None:
-        self._facts, self._archives = facts, archives
+    def __init__(self, freshness: Freshness) -> None:
+        self._freshness = freshness
 
-    async def gather(self, user: UserRef, policy: Policy, deadline: Deadline) -> Gathered:
+    async def gather(self, user: UserRef, policy: Policy, standing: Standing, deadline: Deadline) -> Gathered:
         """Never raises for a store that is late or down."""
-        wants_facts = policy.section(SectionKind.FACTS) is not None
-        wants_history = policy.section(SectionKind.HISTORY) is not None
-        facts = self._facts.peek(user) if wants_facts else None
-        archive = self._archives.peek(user) if wants_history else None
-        if (facts is not None or not wants_facts) and (archive is not None or not wants_history):
-            return Gathered(facts, archive)
-        return await self._load(user, facts, archive, wants_facts, wants_history, deadline.share(LOAD_SHARE))
+        wants_facts = policy.section(_FACTS) is not None
+        wants_history = policy.section(_HISTORY) is not None
+        if standing.is_denied:
+            return _denied(wants_facts, wants_history)
+        facts = self._freshness.facts(user, standing) if wants_facts else None
+        archive = self._freshness.archive(user, standing) if wants_history else None
+        missing_facts, missing_archive = wants_facts and facts is None, wants_history and archive is None
+        if not standing.sql_answers:
+            return self._from_memory(user, standing, facts, archive, missing_facts, missing_archive)
+        gathered = Gathered(facts, archive)
+        if missing_facts or missing_archive:
+            load = _Load(self._freshness, user, standing, deadline.share(LOAD_SHARE))
+            gathered = await load.missing(gathered, missing_facts, missing_archive)
+        self._freshness.note_current(user)
+        return gathered
 
-    async def _load(
+    def _from_memory(
         self,
         user: UserRef,
+        standing: Standing,
         facts: FactSnapshot | None,
         archive: ArchiveSnapshot | None,
-        wants_facts: bool,
-        wants_history: bool,
-        deadline: Deadline,
+        missing_facts: bool,
+        missing_archive: bool,
     ) -> Gathered:
-        missing: list[Degradation] = []
-        load_facts = wants_facts and facts is None
-        load_archive = wants_history and archive is None
+        """SQL just failed to answer, so it is not asked for more."""
+        said = [unavailable(_FACTS)] if missing_facts else []
+        said += [unavailable(_HISTORY)] if missing_archive else []
+        if standing.is_stale:
+            kept = self._freshness.was_current_lately(user)
+            describe = stale if kept else unavailable
+            said += [describe(_FACTS)] if facts is not None else []
+            said += [describe(_HISTORY)] if archive is not None else []
+            facts, archive = (facts, archive) if kept else (None, None)
+        return Gathered(facts, archive, _in_order(said))
+
+
+@dataclass(frozen=True, slots=True)
+class _Load:
+    """Loading within a deadline."""
+
+    freshness: Freshness
+    user: UserRef
+    standing: Standing
+    deadline: Deadline
+
+    async def missing(self, known: Gathered, facts: bool, archive: bool) -> Gathered:
+        """What is known, and what is missing."""
+        said: list[Degradation] = []
+        fresh, user, standing = self.freshness, self.user, self.standing
         # Functions and not coroutines: a call that is cancelled before they begin would leave those unawaited.
-        facts_of, archive_of = partial(self._facts.load, user), partial(self._archives.load, user)
+        load_facts = partial(fresh.load_facts, user, standing) if facts else None
+        load_archive = partial(fresh.load_archive, user, standing) if archive else None
         loaded_facts, loaded_archive = await asyncio.gather(
-            _within(facts_of if load_facts else None, SectionKind.FACTS, deadline, missing),
-            _within(archive_of if load_archive else None, SectionKind.HISTORY, deadline, missing),
+            self._within(load_facts, standing.required.facts, _FACTS, said),
+            self._within(load_archive, standing.required.archive, _HISTORY, said),
         )
-        missing.sort(key=lambda d: d.section.value)
-        return Gathered(facts or loaded_facts, archive or loaded_archive, tuple(missing))
+        return Gathered(known.facts or loaded_facts, known.archive or loaded_archive, _in_order(said))
+
+    async def _within(
+        self,
+        load: Callable[[], Awaitable[S]] | None,
+        required: int,
+        section: SectionKind,
+        said: list[Degradation],
+    ) -> S | None:
+        if load is None:
+            return None
+        try:
+            async with asyncio.timeout(self.deadline.remaining()):
+                loaded = await load()
+        except TimeoutError:
+            said.append(late(section))
+            return None
+        except (StorageUnavailable, StorageFull):
+            said.append(unavailable(section))
+            return None
+        if loaded.epoch < required:
+            said.append(unavailable(section, "the store is behind what the caller has seen"))
+            return None
+        return loaded
 
 
-async def _within(
-    load: Callable[[], Awaitable[T]] | None,
-    section: SectionKind,
-    deadline: Deadline,
-    missing: list[Degradation],
-) -> T | None:
-    if load is None:
-        return None
-    try:
-        async with asyncio.timeout(deadline.remaining()):
-            return await load()
-    except TimeoutError:
-        missing.append(
-            _degradation(section, Reason.LATE, "the store did not answer within its share of the deadline")
-        )
-    except (StorageUnavailable, StorageFull):
-        missing.append(_degradation(section, Reason.UNAVAILABLE, "the store does not answer"))
-    return None
+def _denied(facts: bool, history: bool) -> Gathered:
+    wanted = [kind for kind, wants in ((_FACTS, facts), (_HISTORY, history)) if wants]
+    return Gathered(None, None, tuple(denied(kind) for kind in wanted))
 
 
-def _degradation(section: SectionKind, reason: Reason, detail: str) -> Degradation:
-    return Degradation(section, SectionStatus.UNAVAILABLE, reason, detail)
+def _in_order(said: list[Degradation]) -> tuple[Degradation, ...]:
+    return tuple(sorted(said, key=lambda degradation: degradation.section.value))

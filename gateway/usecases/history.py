@@ -5,17 +5,21 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from assemblers.policy.model import HistorySection, Policy
-from assemblers.ranking import Ranking, query_terms, rank
-from assemblers.records import Excerpt, Role, UserRef
+from assemblers.ranking import Ranking, query_terms
+from assemblers.records import Degradation, Excerpt, Role, UserRef
+from assemblers.sections.history import below_threshold
+from gateway.deadline import Deadline
 from gateway.errors import InvalidArgument
 from gateway.usecases.admission import CLOCK_SKEW
 from gateway.usecases.archiving import CutSession, PastSession, cut_sessions, known_sessions
 from gateway.usecases.fitting import count_fitting
-from gateway.usecases.prepared import rank_params
+from gateway.usecases.freshness import Freshness
+from gateway.usecases.prepared import rank_params, ranked
 from gateway.usecases.receipts import through
 from gateway.usecases.resolution import PolicyCatalog
 from gateway.usecases.turn_rules import check_contents, has_visible
-from storage.ports import ArchiveSnapshot, ArchiveStore, ArchiveWritten, Receipt
+from gateway.usecases.vector_search import Asked, VectorSearch
+from storage.ports import ArchiveSnapshot, ArchiveStore, ArchiveWritten, Epochs, Receipt
 
 DEFAULT_RESULTS = 20
 SEARCHING_POLICY = "policies/memory"
@@ -45,29 +49,41 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """An excerpt that was found; scores in millionths, the legs add up to the total."""
+    """An excerpt that was found; scores in millionths. Keyword, neighbour and session add up to the keyword score,
+    which is the total where no vectors were searched (`cosine` None)."""
 
     excerpt: Excerpt
     total: int
     keyword: int
     neighbour: int
     session: int
+    cosine: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """The best matches first, how many excerpts scored at all, and the terms that were searched by."""
+    """The best matches first, how many excerpts scored at all, and the terms that were searched by; the id of the
+    embedder whose vectors were searched too ("" for none), and what the search had to do without."""
 
     matches: tuple[Match, ...]
     matched: int
     terms: tuple[str, ...]
+    embedder: str = ""
+    degradation: Degradation | None = None
 
 
 class History:
     """A user's archive over a store, under the tenant's policies."""
 
-    def __init__(self, store: ArchiveStore, policies: PolicyCatalog) -> None:
-        self._store, self._policies = store, policies
+    def __init__(
+        self,
+        store: ArchiveStore,
+        policies: PolicyCatalog,
+        freshness: Freshness,
+        vectors: VectorSearch | None = None,
+    ) -> None:
+        self._store, self._policies, self._freshness = store, policies, freshness
+        self._vectors = vectors or VectorSearch()
 
     async def import_sessions(
         self,
@@ -81,7 +97,9 @@ class History:
         cut = await self._cut(user, sessions, policy, now)
         kept: Receipt[ArchiveWritten] = through(receipt, lambda written: _report(sessions, cut, written))
         archived = [session.archived for session in cut]
-        return _report(sessions, cut, await self._store.append(user, archived, now, kept))
+        written = await self._store.append(user, archived, now, kept)
+        await self._vectors.archived(user, written.added)
+        return _report(sessions, cut, written)
 
     async def validate_import(
         self, user: UserRef, sessions: Sequence[PastSession], policy: str, now: datetime
@@ -91,20 +109,27 @@ class History:
         new = sum(len(session.archived.excerpts) for session in cut)
         return _report(sessions, cut, ArchiveWritten(new, 0, 0, 0))
 
-    async def search(self, user: UserRef, search: Search) -> SearchResult:
-        """The best excerpts for a question, as an assembly would rank them."""
+    async def search(
+        self, user: UserRef, search: Search, deadline: Deadline, seen: Epochs | None = None
+    ) -> SearchResult:
+        """The best excerpts for a question, as an assembly would rank them.
+
+        Raises FailedPrecondition where the store is behind `seen`.
+        """
         if not has_visible(search.query):
             raise InvalidArgument.of("query", "is blank: send the words to search for")
         policy, settings = await self._searching(user.tenant_id, search.policy)
-        snapshot = self._store.peek(user) or await self._store.load(user)
-        return _search(snapshot, search, policy, settings)
+        snapshot = await self._freshness.certain_archive(user, seen)
+        self._vectors.notice(user, snapshot)
+        asked = await self._vectors.ask(settings, search.query, deadline.remaining())
+        return _search(snapshot, search, policy, settings, asked)
 
     async def _cut(
         self, user: UserRef, sessions: Sequence[PastSession], policy: str, now: datetime
     ) -> list[CutSession]:
         check_sessions(sessions, now)
         rules = (await self._policies.resolve(user.tenant_id, policy)).policy.archive
-        snapshot = self._store.peek(user) or await self._store.load(user)
+        snapshot = await self._freshness.certain_archive(user)
         known = known_sessions(snapshot, {session.session_id for session in sessions})
         return await cut_sessions(sessions, rules, known)
 
@@ -158,17 +183,21 @@ def _report(
 
 
 def _search(
-    snapshot: ArchiveSnapshot, search: Search, policy: Policy, settings: HistorySection
+    snapshot: ArchiveSnapshot, search: Search, policy: Policy, settings: HistorySection, asked: Asked
 ) -> SearchResult:
     terms = tuple(query_terms(search.query))
     hidden = _hidden(snapshot.excerpts, search.exclude_session_id, policy)
     wanted = search.max_results or DEFAULT_RESULTS
     # As many more as may have to be left out, so that the rest is complete.
-    ranking = rank(snapshot.archive, terms, replace(rank_params(settings), limit=wanted + len(hidden)))
-    found = (match for match in _matches(ranking, snapshot.excerpts) if match.excerpt.no not in hidden)
-    good = [match for match in found if match.total >= settings.min_score_micros]
+    params = replace(rank_params(settings), limit=wanted + len(hidden))
+    ranking = ranked(snapshot, terms, asked.vector, params, settings)
+    low = set(below_threshold(ranking, settings))
+    matches = enumerate(_matches(ranking, snapshot.excerpts))
+    good = [match for row, match in matches if row not in low and match.excerpt.no not in hidden]
     count = count_fitting(len(match.excerpt.text.encode()) for match in good[:wanted])
-    return SearchResult(tuple(good[:count]), ranking.matched, terms)
+    said = asked.degradation if snapshot.excerpts else None
+    embedder = "" if ranking.fusion is None else ranking.fusion.space
+    return SearchResult(tuple(good[:count]), ranking.matched, terms, embedder, said)
 
 
 def _hidden(excerpts: Sequence[Excerpt], session_id: str, policy: Policy) -> frozenset[int]:
@@ -183,7 +212,10 @@ def _hidden(excerpts: Sequence[Excerpt], session_id: str, policy: Policy) -> fro
 
 
 def _matches(ranking: Ranking, excerpts: Sequence[Excerpt]) -> list[Match]:
-    legs = ranking.legs
+    legs, fusion = ranking.legs, ranking.fusion
     columns = (ranking.units, ranking.scores, legs.keyword, legs.neighbour, legs.session)
     rows = zip(*(column.tolist() for column in columns), strict=True)
-    return [Match(excerpts[unit], *scores) for unit, *scores in rows]
+    matches = [Match(excerpts[unit], *scores) for unit, *scores in rows]
+    if fusion is None:
+        return matches
+    return [replace(m, cosine=cosine) for m, cosine in zip(matches, fusion.cosines.tolist(), strict=True)]

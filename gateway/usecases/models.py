@@ -16,6 +16,7 @@ from gateway.tokenizers import (
     calibrated_factor,
 )
 from gateway.usecases.requests import RequestedModel
+from gateway.usecases.resolution import ModelCatalog
 from storage.lru import Lru
 from storage.ports import UsageStore
 
@@ -120,7 +121,7 @@ class Counted:
 class TokenCounts:
     """CountTokens."""
 
-    def __init__(self, models: ModelBook) -> None:
+    def __init__(self, models: ModelCatalog) -> None:
         self._models = models
 
     async def count(self, tenant_id: str, model: RequestedModel, texts: Sequence[str]) -> Counted:

@@ -1,17 +1,19 @@
 """The use case of RecordTurns: what the model answered and what tools returned, stored before it is acknowledged."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from assemblers.policy.model import Policy
 from assemblers.records import Role, SessionRef, Slots, ToolCall, ToolResult, Turn
 from assemblers.slots import after_tool_results
 from gateway.errors import FailedPrecondition, InvalidArgument, NotFound, Reason
+from gateway.usecases.degradations import SLOTS_NOT_SAVED, SLOTS_UNKNOWN
 from gateway.usecases.receipts import through
 from gateway.usecases.resolution import PolicyCatalog
 from gateway.usecases.slot_book import SlotBook
 from gateway.usecases.turn_rules import check_contents
+from storage.errors import StorageFull, StorageUnavailable
 from storage.ports import PageRequest, Receipt, TraceStore, TranscriptStore, TurnsWritten
 
 _PAGE = 500
@@ -33,11 +35,13 @@ class TurnBatch:
 
 @dataclass(frozen=True, slots=True)
 class TurnsRecorded:
-    """How many turns were new and how many were there already, and the slots after them."""
+    """How many turns were new and how many were there already, and the slots after them. `warnings` say what could not
+    be done with the slots."""
 
     recorded: int
     duplicates: int
     slots: Slots
+    warnings: tuple[str, ...] = ()
 
 
 class TurnRecorder:
@@ -57,15 +61,45 @@ class TurnRecorder:
         def change(slots: Slots) -> Slots:
             return after_results(slots, policy, batch.turns, calls)
 
-        before = (await self._slots.read(session, now)).slots
+        before = await self._known_slots(session, now)
+        if before is None:
+            return await self._without_slots(batch, policy, change(Slots()), now, receipt)
         after = change(before)
         # What a repeat will be told is kept with the turns, before the slots are: they may be lost, turns may not.
         kept: Receipt[TurnsWritten] = through(receipt, lambda written: _answer(written, before, after))
-        expires = None if policy.archive.keep_turns else now + policy.slots.ttl
-        written = await self._transcripts.record(session, batch.turns, now, expires, kept)
-        if written.recorded and after != before:
+        written = await self._transcripts.record(session, batch.turns, now, _expiry(policy, now), kept)
+        if not written.recorded or after == before:
+            return _answer(written, before, after)
+        try:
             after = (await self._slots.change(session, policy, now, change)).slots
+        except StorageUnavailable:
+            return replace(_answer(written, before, before), warnings=(SLOTS_NOT_SAVED,))
         return _answer(written, before, after)
+
+    async def _known_slots(self, session: SessionRef, now: datetime) -> Slots | None:
+        """The slots, or None where their cache does not answer: turns are stored all the same."""
+        try:
+            return (await self._slots.read(session, now)).slots
+        except (StorageUnavailable, StorageFull):
+            return None
+
+    async def _without_slots(
+        self,
+        batch: TurnBatch,
+        policy: Policy,
+        set_here: Slots,
+        now: datetime,
+        receipt: Receipt[TurnsRecorded],
+    ) -> TurnsRecorded:
+        """Store the turns alone. `set_here` is what the batch would set in an empty session."""
+        warnings = (SLOTS_UNKNOWN,) if set_here == Slots() else (SLOTS_UNKNOWN, SLOTS_NOT_SAVED)
+
+        def answer(written: TurnsWritten) -> TurnsRecorded:
+            return TurnsRecorded(written.recorded, written.duplicates, Slots(), warnings)
+
+        kept: Receipt[TurnsWritten] = through(receipt, answer)
+        expires = _expiry(policy, now)
+        return answer(await self._transcripts.record(batch.session, batch.turns, now, expires, kept))
 
     async def _policy(self, batch: TurnBatch) -> Policy:
         reference = batch.policy
@@ -119,6 +153,11 @@ def after_results(slots: Slots, policy: Policy, turns: Iterable[Turn], calls: Ca
         if results:
             slots, _ = after_tool_results(slots, policy.slots, calls.values(), results, turn.turn_id)
     return slots
+
+
+def _expiry(policy: Policy, now: datetime) -> datetime | None:
+    """When turns are forgotten that the policy does not keep."""
+    return None if policy.archive.keep_turns else now + policy.slots.ttl
 
 
 def _answer(written: TurnsWritten, before: Slots, after: Slots) -> TurnsRecorded:

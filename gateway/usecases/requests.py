@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from assemblers.assembly import PromptFormat
 from assemblers.records import Material, SessionRef, Turn
+from storage.ports import Epochs
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,8 @@ class ContextRequest(NamedTuple):
     """One turn to assemble a prompt for.
 
     `policy` is empty, a policy id, or a resource name of a policy or revision. `body_sha256` identifies the request
-    for repeats of the turn and of `request_id` ("": none); `time_zone` is a valid IANA name.
+    for repeats of the turn and of `request_id` ("": none); `time_zone` is a valid IANA name. `seen` is what the
+    caller's consistency token stands for.
     """
 
     session: SessionRef
@@ -45,3 +47,4 @@ class ContextRequest(NamedTuple):
     time_zone: str = "UTC"
     labels: tuple[tuple[str, str], ...] = ()
     request_id: str = ""
+    seen: Epochs | None = None

@@ -7,6 +7,9 @@ from assemblers.policy.model import Policy, PolicyRevision, PrefixSection
 from assemblers.records import PrefixRevision
 from gateway.errors import FailedPrecondition, InvalidArgument, Reason
 from gateway.tokenizers.profiles import ModelProfile
+from gateway.usecases.degradations import POLICY_AS_IT_WAS
+from gateway.usecases.freshness import Standing
+from gateway.usecases.last_good import LastGood
 from gateway.usecases.requests import ContextRequest, RequestedBudget, RequestedModel
 from storage.ports import PrefixStore
 
@@ -47,23 +50,42 @@ class Resolver:
 
     def __init__(self, policies: PolicyCatalog, models: ModelCatalog, prefixes: PrefixStore) -> None:
         self._policies, self._models, self._prefixes = policies, models, prefixes
+        self._last_policies: LastGood[PolicyRevision] = LastGood()
+        self._last_models: LastGood[ModelProfile] = LastGood()
+        self._last_prefixes: LastGood[PrefixRevision | None] = LastGood()
 
-    async def resolve(self, request: ContextRequest) -> Resolved:
-        """Raises NotFound, InvalidArgument or FailedPrecondition with the remedy."""
+    async def resolve(self, request: ContextRequest, standing: Standing) -> Resolved:
+        """Raises NotFound, InvalidArgument or FailedPrecondition with the remedy.
+
+        Where SQL does not answer, what was resolved last for the same tenant is in force; where that is nothing,
+        `StorageUnavailable`.
+        """
         tenant = request.session.tenant_id
-        revision = await self._policies.resolve(tenant, request.policy)
+        epoch, answers = standing.required.tenant, standing.sql_answers
+        found = await self._last_policies.get(
+            (tenant, request.policy), lambda: self._policies.resolve(tenant, request.policy), epoch, answers
+        )
+        revision = found.value
         model = requested_model(request.model, revision.policy)
-        profile = await self._models.resolve(tenant, model)
-        prefix, warnings = await self._prefix(tenant, revision.policy)
+        profile = await self._last_models.get(
+            (tenant, model), lambda: self._models.resolve(tenant, model), epoch, answers
+        )
+        prefix, warnings = await self._prefix(tenant, revision.policy, epoch, answers)
+        if found.is_behind:
+            warnings = (POLICY_AS_IT_WAS, *warnings)
         stated = model.context_window_tokens
-        window = profile.context_window_tokens if stated is None else stated
-        return Resolved(revision, prefix, profile, limit(request.budget, window, revision.policy), warnings)
+        window = profile.value.context_window_tokens if stated is None else stated
+        most = limit(request.budget, window, revision.policy)
+        return Resolved(revision, prefix, profile.value, most, warnings)
 
-    async def _prefix(self, tenant: str, policy: Policy) -> tuple[PrefixRevision | None, tuple[str, ...]]:
+    async def _prefix(
+        self, tenant: str, policy: Policy, epoch: int, answers: bool
+    ) -> tuple[PrefixRevision | None, tuple[str, ...]]:
         settings = policy.settings(PrefixSection)
         if settings is None:
             return None, ()
-        found = await self._prefixes.find(tenant, settings.prefix_id, settings.revision)
+        key = (tenant, settings.prefix_id, settings.revision)
+        found = (await self._last_prefixes.get(key, lambda: self._prefixes.find(*key), epoch, answers)).value
         if found is not None:
             return found, ()
         what = f"prefix {settings.prefix_id!r}" + (

@@ -11,19 +11,19 @@ from assemblers.slots import InvalidSlotsError, with_updates
 from gateway.errors import Aborted, FieldViolation, InvalidArgument, Reason
 from gateway.usecases.archiving import KnownSession, PastSession, cut_sessions, known_sessions
 from gateway.usecases.fitting import fitting_page
+from gateway.usecases.freshness import Freshness
 from gateway.usecases.receipts import through
 from gateway.usecases.repeats import Repeats
 from gateway.usecases.resolution import PolicyCatalog
 from gateway.usecases.slot_book import ATTEMPTS, SlotBook, whole_seconds
 from gateway.usecases.turn_rules import content_bytes
+from gateway.usecases.vector_search import VectorSearch
 from storage.errors import SessionChanged
 from storage.ports import (
     ArchivedSession,
-    ArchiveStore,
     Page,
     PageRequest,
     Receipt,
-    SessionCache,
     SessionEnded,
     SessionState,
     TranscriptStore,
@@ -69,13 +69,14 @@ class Sessions:
     def __init__(
         self,
         transcripts: TranscriptStore,
-        archives: ArchiveStore,
-        cache: SessionCache,
+        slots: SlotBook,
         policies: PolicyCatalog,
+        freshness: Freshness,
+        vectors: VectorSearch | None = None,
     ) -> None:
-        self._transcripts, self._archives, self._cache = transcripts, archives, cache
-        self._policies = policies
-        self._slots = SlotBook(cache)
+        self._transcripts, self._slots = transcripts, slots
+        self._vectors = vectors or VectorSearch()
+        self._policies, self._freshness = policies, freshness
         self._repeats = Repeats()
 
     async def get(
@@ -145,8 +146,11 @@ class Sessions:
             turns = await self._turns(session, now)
             archived, expected = await self._archived(session, turns, rules, now), len(turns)
         kept: Receipt[SessionEnded] = through(receipt, lambda ended: _ending(ended, archived))
+        # The slots go first: a session may lose them, but must not keep them once its end was acknowledged.
+        await self._slots.drop(session)
         ended = await self._transcripts.end(session, archived, now, kept, expected)
-        await self._cache.drop(session)
+        if ended.archived is not None:
+            await self._vectors.archived(session.user, ended.archived.added)
         return _ending(ended, archived)
 
     async def _archived(
@@ -168,7 +172,7 @@ class Sessions:
 
     async def _known(self, session: SessionRef) -> dict[str, KnownSession]:
         """What an earlier ending or an import has archived of this session."""
-        snapshot = self._archives.peek(session.user) or await self._archives.load(session.user)
+        snapshot = await self._freshness.certain_archive(session.user)
         return known_sessions(snapshot, {session.session_id})
 
 

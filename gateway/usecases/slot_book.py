@@ -1,32 +1,51 @@
 """Reads and changes the slots of a session, which several turns may do at once."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from assemblers.policy.model import Policy
 from assemblers.records import SessionRef, Slots
 from gateway.errors import Aborted, Reason
+from storage.errors import StorageFull, StorageUnavailable
+from storage.lru import Lru
 from storage.ports import SessionCache, SessionState
 
 ATTEMPTS = 8
 """How often a change is applied anew when others were faster; each of them made progress, so this is plenty."""
+KNOWN_SESSIONS = 100_000
+"""Sessions whose latest revision is remembered: a number each."""
 
 
 class SlotBook:
-    """Reads and changes a session's slots without losing a concurrent update."""
+    """Reads and changes a session's slots without losing a concurrent update. One instance serves all use cases."""
 
     def __init__(self, cache: SessionCache) -> None:
         self._cache = cache
+        self._revisions: Lru[SessionRef, int] = Lru(KNOWN_SESSIONS)
 
     async def read(self, session: SessionRef, now: datetime) -> SessionState:
         """The state; revision 0 and empty slots where there is none or it expired."""
         return await self._cache.get(session, now) or SessionState(Slots(), 0)
 
-    def put(
+    def is_behind(self, session: SessionRef, state: SessionState) -> bool:
+        """Whether this process has stored a later state than the one that was read: the cache lost writes, as when a
+        replica that was behind took over. A session that is not there at all began anew."""
+        return 0 < state.revision < (self._revisions.get(session) or 0)
+
+    async def put(
         self, session: SessionRef, policy: Policy, now: datetime, slots: Slots, expected_revision: int
-    ) -> Awaitable[bool]:
-        """Store and touch the slots if nobody else changed them since that revision."""
-        return self._cache.put(session, slots, expected_revision, now, whole_seconds(policy.slots.ttl))
+    ) -> bool:
+        """Store and touch the slots if nobody else changed them since that revision. Raises `StorageUnavailable`."""
+        try:
+            stored = await self._cache.put(
+                session, slots, expected_revision, now, whole_seconds(policy.slots.ttl)
+            )
+        except StorageFull:
+            # Nobody can remove anything to make room in a cache, so it is as if it were not there.
+            raise StorageUnavailable("the cache of sessions has no room") from None
+        if stored:
+            self._revisions.put(session, expected_revision + 1)
+        return stored
 
     async def change(
         self, session: SessionRef, policy: Policy, now: datetime, change: Callable[[Slots], Slots]
@@ -46,6 +65,11 @@ class SlotBook:
             "session: it is being changed by many calls at once: read it again and repeat",
             {"session_id": session.session_id},
         )
+
+    async def drop(self, session: SessionRef) -> None:
+        """Forget the session."""
+        self._revisions.forget(session)
+        await self._cache.drop(session)
 
 
 def whole_seconds(length: timedelta) -> int:

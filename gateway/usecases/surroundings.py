@@ -1,6 +1,7 @@
 """Looks up what a trace names: its policy, prefix, vocabulary and time zone, the user's facts and excerpts."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -13,6 +14,7 @@ from assemblers.trace.replay import Surroundings
 from gateway.errors import FailedPrecondition, GatewayError, Internal, Reason
 from gateway.names import parse_prefix_revision_name
 from gateway.tokenizers import TokenizerError, TokenizerRegistry
+from gateway.usecases.freshness import Freshness
 from gateway.usecases.opened_trace import OpenedTrace
 from gateway.usecases.resolution import PolicyCatalog
 from storage.errors import Erased
@@ -26,8 +28,11 @@ TURNS_AT_ONCE = 200
 class Lookups:
     """Looks things up under the names that a trace has for them. Raises FailedPrecondition for what is gone."""
 
-    def __init__(self, storage: Storage, policies: PolicyCatalog, tokenizers: TokenizerRegistry) -> None:
+    def __init__(
+        self, storage: Storage, policies: PolicyCatalog, tokenizers: TokenizerRegistry, freshness: Freshness
+    ) -> None:
         self._storage, self._policies, self._tokenizers = storage, policies, tokenizers
+        self._freshness = freshness
 
     async def candidates_of(self, trace: OpenedTrace) -> Surroundings:
         """With those facts and excerpts that were candidates: what a replay needs. Deleted facts may be missing."""
@@ -38,8 +43,9 @@ class Lookups:
     async def everything_for(self, trace: OpenedTrace) -> Surroundings:
         """With all facts of the user, retired and deleted ones too, and all excerpts: what explaining needs."""
         facts = await self._all_facts(trace.user)
-        archive = await self._storage.archives.load(trace.user)
-        return await self._surroundings(trace, facts, {excerpt.no: excerpt for excerpt in archive.excerpts})
+        archive = await self._freshness.certain_archive(trace.user)
+        excerpts = {excerpt.no: excerpt for excerpt in archive.excerpts}
+        return replace(await self._surroundings(trace, facts, excerpts), vectors=archive.vectors)
 
     async def observed(self, trace: OpenedTrace) -> dict[str, datetime]:
         """When the trace's facts were read and its excerpts said, by item id; without those that are gone."""
@@ -65,7 +71,7 @@ class Lookups:
 
     async def facts(self, user: UserRef, wanted: Sequence[int]) -> dict[int, Fact]:
         """The user's facts of those numbers, in whatever state; unknown numbers are left out."""
-        snapshot = self._storage.facts.peek(user) or await self._storage.facts.load(user)
+        snapshot = await self._freshness.certain_facts(user)
         known = {fact.no: fact for fact in snapshot.facts}
         found: dict[int, Fact] = {}
         for number in wanted:

@@ -18,6 +18,8 @@ T = TypeVar("T")
 
 _MOST_WAITING: Final = 4_096
 """Drafts that wait for the disk; beyond them it is slower than the traffic, and refusing early costs less."""
+_ORDINARY_BYTES: Final = 32 << 10
+"""A trace of 240 candidates takes a third of it."""
 
 
 class _Waiting(NamedTuple):
@@ -54,6 +56,11 @@ class Spool:
     def bytes_used(self) -> int:
         """The bytes that are taken, until all of them are drained."""
         return self._file.used
+
+    @property
+    def has_room(self) -> bool:
+        """Whether an ordinary trace still fits."""
+        return self._file.fits(_ORDINARY_BYTES)
 
     @property
     def capacity(self) -> int:

@@ -57,7 +57,7 @@ def emitted() -> Iterator[Emitted]:
     activate(tracers, meters)
     yield out
     STATE.instruments = None
-    STATE.queues.clear()
+    STATE.readings.clear()
     tracers.shutdown()
     meters.shutdown()
 

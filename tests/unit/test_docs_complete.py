@@ -15,7 +15,7 @@ from gateway.config import Settings
 from gateway.policies.reading import Draft, PolicyReader
 from gateway.telemetry import metrics
 from gateway.telemetry.setup import activate
-from gateway.telemetry.state import STATE
+from gateway.telemetry.state import GAUGES, STATE
 from muniment.v1 import (
     context_pb2,
     fact_pb2,
@@ -132,11 +132,15 @@ def test_all_metrics_are_documented():
         metrics.record_call("m", "OK", 0.1)
         metrics.count_tokens("FACTS", 1)
         metrics.count_degradation("FACTS", "LATE")
+        metrics.count_confirmation("SQL")
+        for gauge in GAUGES:
+            metrics.observe(gauge, lambda: 1)
         assert STATE.instruments is not None
         STATE.instruments.stage_duration.record(0.1)
         data = reader.get_metrics_data()
     finally:
         STATE.instruments = None
+        STATE.readings.clear()
     assert data is not None
     made = {m.name for r in data.resource_metrics for s in r.scope_metrics for m in s.metrics}
     assert set(table_cells(DOCS / "operations.md", "**Metrics.**")) == made

@@ -218,7 +218,9 @@ class AssembleContextResponse(_message.Message):
 
     @_builtins.property
     def read_token(self) -> _types_pb2.ConsistencyToken:
-        """What this prompt saw. Unset for the answer of a repeated turn, and where nobody could say what is current."""
+        """What this prompt saw, or for the answer of a repeated turn what could be seen then. Unset where nobody could say what is
+        current.
+        """
 
     def __init__(
         self,

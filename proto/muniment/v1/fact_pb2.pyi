@@ -248,7 +248,7 @@ class RecordFactsResponse(_message.Message):
 
     @_builtins.property
     def write_token(self) -> _types_pb2.ConsistencyToken:
-        """Give it to a read to see this write there, whichever gateway answers. Unset where nothing was written."""
+        """Give it to a read to see this write there, whichever gateway answers. Unset for a dry run."""
 
     def __init__(
         self,
@@ -637,7 +637,7 @@ class InvalidateFactsResponse(_message.Message):
 
     @_builtins.property
     def write_token(self) -> _types_pb2.ConsistencyToken:
-        """Give it to a read to see this write there, whichever gateway answers. Unset where nothing was written."""
+        """Give it to a read to see this write there, whichever gateway answers. Unset for a dry run."""
 
     def __init__(
         self,
@@ -701,7 +701,7 @@ class DeleteFactResponse(_message.Message):
 
     @_builtins.property
     def write_token(self) -> _types_pb2.ConsistencyToken:
-        """Give it to a read to see this write there, whichever gateway answers. Unset where nothing was written."""
+        """Give it to a read to see this write there, whichever gateway answers. Unset for a dry run."""
 
     def __init__(
         self,

@@ -124,7 +124,7 @@ class ImportHistoryResponse(_message.Message):
     """Excerpts that were there already."""
     @_builtins.property
     def write_token(self) -> _types_pb2.ConsistencyToken:
-        """Give it to a read to see this write there, whichever gateway answers. Unset where nothing was written."""
+        """Give it to a read to see this write there, whichever gateway answers. Unset for a dry run."""
 
     def __init__(
         self,

@@ -169,7 +169,7 @@ class RegisterPolicyRevisionResponse(_message.Message):
 
     @_builtins.property
     def write_token(self) -> _types_pb2.ConsistencyToken:
-        """Give it to a read to see this write there, whichever gateway answers. Unset where nothing was written."""
+        """Give it to a read to see this write there, whichever gateway answers. Unset for a dry run."""
 
     def __init__(
         self,
@@ -474,7 +474,7 @@ class ActivatePolicyRevisionResponse(_message.Message):
 
     @_builtins.property
     def write_token(self) -> _types_pb2.ConsistencyToken:
-        """Give it to a read to see this write there, whichever gateway answers. Unset where nothing was written."""
+        """Give it to a read to see this write there, whichever gateway answers. Unset for a dry run."""
 
     def __init__(
         self,
@@ -534,7 +534,7 @@ class RollbackPolicyResponse(_message.Message):
 
     @_builtins.property
     def write_token(self) -> _types_pb2.ConsistencyToken:
-        """Give it to a read to see this write there, whichever gateway answers. Unset where nothing was written."""
+        """Give it to a read to see this write there, whichever gateway answers. Unset for a dry run."""
 
     def __init__(
         self,

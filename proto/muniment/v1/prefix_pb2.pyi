@@ -138,7 +138,7 @@ class RegisterPrefixRevisionResponse(_message.Message):
 
     @_builtins.property
     def write_token(self) -> _types_pb2.ConsistencyToken:
-        """Give it to a read to see this write there, whichever gateway answers. Unset where nothing was written."""
+        """Give it to a read to see this write there, whichever gateway answers. Unset for a dry run."""
 
     def __init__(
         self,

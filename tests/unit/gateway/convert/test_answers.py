@@ -25,7 +25,7 @@ from gateway.convert import wire
 from gateway.convert.answers import AnswerEncoder, answer_to
 from gateway.convert.instants import instant_to
 from gateway.names import trace_name
-from gateway.usecases.assemble_context import Answer
+from gateway.usecases.work import Answer
 from muniment.v1 import types_pb2
 from tests.assembling import (
     PREFIX,

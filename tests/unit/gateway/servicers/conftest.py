@@ -24,6 +24,7 @@ from assemblers.policy.model import (
     ToolBinding,
 )
 from assemblers.records import FactKind, FactOrigin, SectionKind, ValueType
+from gateway.confirming import StoredEpochs
 from gateway.deadline import Deadline
 from gateway.errors import GatewayError, NotFound
 from gateway.server.call import Call, Method
@@ -34,7 +35,9 @@ from gateway.server.translate import translate
 from gateway.server.validation import validation
 from gateway.servicers.fact import FactServicer
 from gateway.servicers.session import SessionServicer
+from gateway.servicers.tokens import WriteTokens
 from gateway.usecases.facts import Facts
+from gateway.usecases.freshness import Freshness
 from gateway.usecases.recording import TurnRecorder
 from gateway.usecases.sessions import Sessions
 from gateway.usecases.slot_book import SlotBook
@@ -136,15 +139,22 @@ def make_rpc() -> Callable[[ServiceDescriptor, object], Rpc]:
     return Rpc
 
 
+def fresh(storage: Storage) -> Freshness:
+    """Asks the store itself what is current."""
+    return Freshness(storage, StoredEpochs(storage.epochs))
+
+
 @pytest.fixture
 def session_rpc(storage: Storage, catalog: Catalog) -> Rpc:
-    recorder = TurnRecorder(storage.transcripts, storage.traces, SlotBook(storage.sessions), catalog)
-    sessions = Sessions(storage.transcripts, storage.archives, storage.sessions, catalog)
-    servicer = SessionServicer(recorder, sessions)
+    slots = SlotBook(storage.sessions)
+    recorder = TurnRecorder(storage.transcripts, storage.traces, slots, catalog)
+    sessions = Sessions(storage.transcripts, slots, catalog, fresh(storage))
+    servicer = SessionServicer(recorder, sessions, WriteTokens(storage.epochs))
     return Rpc(session_pb2.DESCRIPTOR.services_by_name["SessionService"], servicer)
 
 
 @pytest.fixture
 def fact_rpc(storage: Storage, catalog: Catalog) -> Rpc:
-    servicer = FactServicer(Facts(storage.facts, storage.traces, catalog))
+    facts = Facts(storage.facts, storage.traces, catalog, fresh(storage))
+    servicer = FactServicer(facts, WriteTokens(storage.epochs))
     return Rpc(fact_pb2.DESCRIPTOR.services_by_name["FactService"], servicer)

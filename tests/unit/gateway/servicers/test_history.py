@@ -11,8 +11,11 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from assemblers.policy.model import ArchiveRules
 from assemblers.records import UserRef
+from gateway.confirming import StoredEpochs
 from gateway.errors import Outcome, Reason
 from gateway.servicers.history import HistoryServicer
+from gateway.servicers.tokens import WriteTokens
+from gateway.usecases.freshness import Freshness
 from gateway.usecases.history import History
 from muniment.v1 import history_pb2, types_pb2
 from storage.ports import Storage
@@ -53,7 +56,8 @@ CALL = T.Content(tool_call=T.ToolCall(call_id="c", tool_name="t"))
 
 @pytest.fixture
 def rpc(storage: Storage, catalog: Any, make_rpc: Any) -> Any:
-    servicer = HistoryServicer(History(storage.archives, catalog))
+    history = History(storage.archives, catalog, Freshness(storage, StoredEpochs(storage.epochs)))
+    servicer = HistoryServicer(history, WriteTokens(storage.epochs))
     return make_rpc(history_pb2.DESCRIPTOR.services_by_name["HistoryService"], servicer)
 
 

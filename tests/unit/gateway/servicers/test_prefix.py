@@ -9,6 +9,7 @@ import pytest
 
 from gateway.errors import Outcome, Reason
 from gateway.servicers.prefix import PrefixServicer
+from gateway.servicers.tokens import WriteTokens
 from gateway.usecases.prefixes import Prefixes
 from muniment.v1 import prefix_pb2, types_pb2
 from storage.ports import Storage
@@ -29,7 +30,7 @@ def register(text: str = TEXT, *tools: types_pb2.ToolDefinition, **fields: Any) 
 
 @pytest.fixture
 def rpc(storage: Storage, make_rpc: Any) -> Any:
-    servicer = PrefixServicer(Prefixes(storage.prefixes))
+    servicer = PrefixServicer(Prefixes(storage.prefixes), WriteTokens(storage.epochs))
     return make_rpc(prefix_pb2.DESCRIPTOR.services_by_name["PrefixService"], servicer)
 
 

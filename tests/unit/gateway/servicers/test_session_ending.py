@@ -67,14 +67,14 @@ async def test_a_policy_that_archives_nothing_forgets_all_the_same(rpc: Any, sto
     catalog.default = replace(catalog.default, archive=ArchiveRules(keep_turns=True))
     await rpc("RecordTurns", batch(said("t1", "one")))
     done = await rpc("EndSession", S.EndSessionRequest(session=HERE))
-    assert done == S.EndSessionResponse(ended_turns=1)
+    assert done == S.EndSessionResponse(ended_turns=1, write_token=done.write_token)
     assert not (await look(rpc)).turns
     assert not (await storage.archives.load(UserRef("acme", "ann"))).excerpts
 
 
 async def test_an_unknown_session_ends_without_complaint(rpc: Any):
     done = await rpc("EndSession", S.EndSessionRequest(session=HERE))
-    assert done == S.EndSessionResponse(archived=True)
+    assert done == S.EndSessionResponse(archived=True, write_token=done.write_token)
 
 
 async def test_a_long_session_is_archived_whole(rpc: Any):

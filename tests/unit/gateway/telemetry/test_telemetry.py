@@ -66,7 +66,7 @@ def collected() -> Iterator[Collected]:
     activate(tracers, meters)
     yield out
     STATE.instruments = None
-    STATE.queues.clear()
+    STATE.readings.clear()
     tracers.shutdown()
     meters.shutdown()
 

@@ -22,10 +22,12 @@ from assemblers.records import (
 from assemblers.tokens import Exactness
 from assemblers.trace.codec import encode_record
 from assemblers.trace.record import Counting, Seals, TraceRecord, Versions
+from gateway.confirming import StoredEpochs
 from gateway.deadline import Deadline
 from gateway.usecases.admission import OfferedFact
 from gateway.usecases.appearances import all_appearances, appearances
 from gateway.usecases.facts import FactOutcome, Facts, Invalidation
+from gateway.usecases.freshness import Freshness
 from gateway.usecases.resolution import PolicyCatalog
 from storage.ports import FactSelector, PageRequest, Receipt, Storage, TraceDraft
 from storage.sqlite import open_sqlite
@@ -136,6 +138,11 @@ class _Catalog(PolicyCatalog):
         return PolicyRevision("", "d", Policy("p", (), facts=FactRules((key,))))
 
 
+def facts_of(storage: Storage) -> Facts:
+    fresh = Freshness(storage, StoredEpochs(storage.epochs))
+    return Facts(storage.facts, storage.traces, _Catalog(), fresh)
+
+
 async def write(facts: Facts, *subjects: str) -> None:
     for subject in subjects:
         about = Subject("customer", subject)
@@ -144,7 +151,7 @@ async def write(facts: Facts, *subjects: str) -> None:
 
 
 async def test_an_invalidation_counts_the_prompts_that_included_any_of_its_facts(storage: Storage):
-    facts = Facts(storage.facts, storage.traces, _Catalog())
+    facts = facts_of(storage)
     await write(facts, "a", "b", "c")
     await trace(storage, 1, block(SourceKind.FACT, "fact/", {1: IN, 2: IN, 3: IN}))
     await trace(storage, 2, block(SourceKind.FACT, "fact/", {1: OUT, 2: IN}))
@@ -156,7 +163,7 @@ async def test_an_invalidation_counts_the_prompts_that_included_any_of_its_facts
 
 
 async def test_invalidating_does_not_wait_for_a_count_that_takes_too_long(storage: Storage):
-    facts = Facts(storage.facts, storage.traces, _Catalog())
+    facts = facts_of(storage)
     await write(facts, "a")
     for number in range(1, 40):
         await trace(storage, number, block(SourceKind.FACT, "fact/", {1: IN}))

@@ -20,8 +20,10 @@ from assemblers.records import (
     Turn,
     ValueType,
 )
+from gateway.confirming import StoredEpochs
 from gateway.errors import FailedPrecondition, GatewayError, Internal, NotFound, Reason
 from gateway.tokenizers import TokenizerRegistry
+from gateway.usecases.freshness import Freshness
 from gateway.usecases.opened_trace import OpenedTrace, open_captured
 from gateway.usecases.replay_trace import Replayer
 from gateway.usecases.surroundings import FACTS_AT_ONCE, Lookups
@@ -49,7 +51,8 @@ async def storage(tmp_path: Path) -> AsyncIterator[Storage]:
 
 
 def lookups(storage: Storage) -> Lookups:
-    return Lookups(storage, Catalog(), TokenizerRegistry())
+    fresh = Freshness(storage, StoredEpochs(storage.epochs))
+    return Lookups(storage, Catalog(), TokenizerRegistry(), fresh)
 
 
 def opened(**changes: object) -> OpenedTrace:

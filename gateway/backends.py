@@ -1,0 +1,178 @@
+"""What lies behind the use cases, opened in order and closed in the opposite one: the other half of `app`.
+
+The drivers of Postgres and Redis are imported only where they are used: a gateway on a data folder starts without them.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass, field
+
+import structlog
+
+from gateway import telemetry
+from gateway.config import Settings
+from gateway.confirming import Relay, StoredEpochs
+from gateway.embedders import open_embeddings
+from gateway.usecases.indexing import Indexer
+from gateway.usecases.trace_keeping import TraceSpool
+from gateway.usecases.vector_search import VectorSearch
+from storage.encryption import FileKeyProvider, KeyProvider
+from storage.epochs import EpochBook, LocalEpochs, SharedAnnouncer
+from storage.epochs.known import KnownEpochs
+from storage.errors import StorageError
+from storage.ports import Storage
+from storage.ports.confirmations import EpochConfirmer
+from storage.spool import Drained, Drains, MasterSpoolKeys, Spool, open_spools
+
+_DRAIN_SECONDS = 1.0
+_MEBIBYTE = 2**20
+
+_log = structlog.stdlib.get_logger("muniment.backends")
+
+
+class DriverMissingError(RuntimeError):
+    """The driver that the settings need is not installed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Backends:
+    """The stores as the use cases get them. `is_shared`: other gateways use them too."""
+
+    storage: Storage
+    confirmer: EpochConfirmer
+    spool: TraceSpool | None = None
+    is_shared: bool = False
+    drains: Drains | None = None
+    vectors: VectorSearch = field(default_factory=VectorSearch)
+
+    @classmethod
+    def of(cls, storage: Storage) -> "Backends":
+        """A storage alone, of which nothing more is known: epochs are looked up in it each time."""
+        return cls(storage, StoredEpochs(storage.epochs))
+
+    async def ready(self) -> bool:
+        """Whether useful answers are possible: with the stores, or without them as long as the spool takes traces."""
+        return await self.storage.ready() or (self.spool is not None and self.spool.has_room)
+
+
+@asynccontextmanager
+async def opened(settings: Settings) -> AsyncIterator[Backends]:
+    """The backends of these settings.
+
+    Raises errors of `storage.errors`, `ValueError` for a URL that cannot be used, `DriverMissingError`, and
+    `EmbedderUnavailable`.
+    """
+    async with AsyncExitStack() as stack:
+        if settings.database_url is None:
+            yield await _embedded(settings, stack)
+        else:
+            yield await _shared(settings, stack, settings.database_url.get_secret_value())
+
+
+async def _embedded(settings: Settings, stack: AsyncExitStack) -> Backends:
+    from storage.sqlite import open_sqlite
+
+    relay = Relay()
+    provider = None if settings.master_key_file is None else FileKeyProvider(settings.master_key_file)
+    storage = await stack.enter_async_context(
+        await open_sqlite(settings.data_dir, announcer=relay, provider=provider)
+    )
+    relay.to = epochs = LocalEpochs(storage.epochs)
+    telemetry.observe_trace_queue(lambda: storage.waiting_writes)
+    return Backends(storage, epochs, vectors=_vectors(settings, storage, stack))
+
+
+async def _shared(settings: Settings, stack: AsyncExitStack, database_url: str) -> Backends:
+    assert settings.redis_url is not None
+    assert settings.master_key_file is not None
+    try:
+        from storage.postgres import open_postgres
+        from storage.postgres.database import Timeouts
+    except ModuleNotFoundError as error:
+        raise DriverMissingError(
+            f"database_url needs {error.name}: install it with pip install 'muniment[postgres]'"
+        ) from None
+    from storage.redis import RedisEpochs, RedisSessions, connect_redis
+
+    provider = FileKeyProvider(settings.master_key_file)
+    redis = await connect_redis(settings.redis_url.get_secret_value(), settings.redis_milliseconds / 1000)
+    stack.push_async_callback(redis.close)
+    shared, known = RedisEpochs(redis), KnownEpochs(time.monotonic)
+    announcer = SharedAnnouncer(shared, known)
+    stack.push_async_callback(announcer.close)
+    storage = await open_postgres(
+        database_url,
+        provider,
+        announcer=announcer,
+        pool_size=settings.database_pool_size,
+        timeouts=Timeouts(
+            read=settings.database_read_seconds,
+            write=settings.database_write_seconds,
+            append=settings.database_append_seconds,
+        ),
+    )
+    await stack.enter_async_context(storage)
+    # What Redis holds is sealed under keys that lie in the database.
+    storage.sessions = RedisSessions(redis, storage.keys)
+    book = EpochBook(shared, storage.epochs, known)
+    stack.push_async_callback(book.close)
+    spool, drains = await _spool(settings, provider, storage, stack)
+    telemetry.observe_trace_queue(lambda: storage.waiting_writes)
+    telemetry.observe("muniment.redis.available", lambda: int(redis.is_available))
+    telemetry.observe("muniment.database.connections", lambda: storage.connections_in_use)
+    vectors = _vectors(settings, storage, stack)
+    return Backends(storage, book, spool, is_shared=True, drains=drains, vectors=vectors)
+
+
+def _vectors(settings: Settings, storage: Storage, stack: AsyncExitStack) -> VectorSearch:
+    """The embedder, and the indexer that goes on beside the calls until before the storage is closed."""
+    embeddings = open_embeddings(settings.embedder)
+    if embeddings is None:
+        return VectorSearch()
+    stack.callback(embeddings.close)
+    storage.archives.carry(embeddings.space)
+    indexer = Indexer(storage.archives, embeddings)
+    stack.push_async_callback(indexer.close)
+    return VectorSearch(embeddings, indexer)
+
+
+async def _spool(
+    settings: Settings, provider: KeyProvider, storage: Storage, stack: AsyncExitStack
+) -> tuple[Spool, Drains]:
+    """The spool of this process, and the task that drains it and what others left."""
+    size = settings.spool_mebibytes * _MEBIBYTE
+    spools = await open_spools(settings.data_dir, size, MasterSpoolKeys(provider))
+    drains = Drains(spools, storage.traces)
+    stack.push_async_callback(drains.close)
+    task = asyncio.create_task(_drain_for_ever(drains))
+    stack.push_async_callback(_stopped, task)
+    telemetry.observe("muniment.spool.depth", lambda: drains.depth)
+    telemetry.observe("muniment.spool.bytes", lambda: drains.bytes_used)
+    telemetry.observe("muniment.spool.refused", lambda: drains.refused)
+    return spools[0], drains
+
+
+async def _drain_for_ever(drains: Drains) -> None:
+    while True:
+        if drains.depth:
+            done = await _drained(drains)
+            if done.stored or done.refused:
+                _log.info("spool_drained", stored=done.stored, refused=done.refused, left=drains.depth)
+        await asyncio.sleep(_DRAIN_SECONDS)
+
+
+async def _drained(drains: Drains) -> Drained:
+    try:
+        return await drains.drain()
+    except StorageError as error:
+        # The spool's own file: what can be read of it is drained at the next start.
+        _log.error("spool_unreadable", error=type(error).__qualname__)
+        return Drained()
+
+
+async def _stopped(task: "asyncio.Task[None]") -> None:
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task
