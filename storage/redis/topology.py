@@ -19,6 +19,9 @@ from storage.redis.wire import Command
 REFRESH_SECONDS: Final = 0.25
 _SLOTS: Final[Command] = (b"CLUSTER", b"SLOTS")
 
+Range = tuple[int, int, Endpoint]
+"""The first and the last slot, and their master."""
+
 
 class Topology:
     """The servers that are known. Belongs to one event loop."""
@@ -32,6 +35,7 @@ class Topology:
         self._masters: list[Endpoint | None] = [None] * REDIS_CLUSTER_HASH_SLOTS
         self._refresh: asyncio.Task[None] | None = None
         self._refreshed = float("-inf")
+        self._is_closed = False
 
     @property
     def nodes(self) -> tuple[Node, ...]:
@@ -40,6 +44,8 @@ class Topology:
 
     def find(self, key: bytes) -> Endpoint:
         """The server that has the key. Raises `StorageUnavailable` where it is not known."""
+        if self._is_closed:
+            raise StorageUnavailable("the client of Redis is closed")
         if not self._is_cluster:
             return self._seeds[0]
         master = self._masters[key_slot(key)]
@@ -76,12 +82,16 @@ class Topology:
                 answer = checked(await self.node(endpoint).submit(_SLOTS))
             except StorageUnavailable:
                 continue
-            self._take(answer, endpoint)
-            await self._let_go()
-            return
+            ranges = slot_ranges(answer, endpoint)
+            # A server that knows of no slots was not introduced to the cluster yet, or was thrown out.
+            if ranges:
+                self._take(ranges)
+                await self._let_go()
+                return
 
     async def close(self) -> None:
-        """Let go of all servers."""
+        """Let go of all servers, for good."""
+        self._is_closed = True
         if self._refresh is not None:
             self._refresh.cancel()
         nodes, self._nodes = self._nodes, {}
@@ -91,9 +101,9 @@ class Topology:
     def _forget_refresh(self, _task: "asyncio.Task[None]") -> None:
         self._refresh = None
 
-    def _take(self, answer: Value, asked: Endpoint) -> None:
+    def _take(self, ranges: list[Range]) -> None:
         masters: list[Endpoint | None] = [None] * REDIS_CLUSTER_HASH_SLOTS
-        for first, last, master in slot_ranges(answer, asked):
+        for first, last, master in ranges:
             masters[first : last + 1] = [master] * (last - first + 1)
         self._masters = masters
 
@@ -105,12 +115,12 @@ class Topology:
             await node.close()
 
 
-def slot_ranges(answer: Value, asked: Endpoint) -> list[tuple[int, int, Endpoint]]:
+def slot_ranges(answer: Value, asked: Endpoint) -> list[Range]:
     """The ranges of slots with their masters out of the reply to CLUSTER SLOTS, which `asked` gave.
 
     A server that does not know by what name it is reached gives none: then it is the one that was asked by.
     """
-    ranges: list[tuple[int, int, Endpoint]] = []
+    ranges: list[Range] = []
     for entry in answer if isinstance(answer, list) else []:
         match entry:
             case [int(first), int(last), [host, int(port), *_], *_]:
