@@ -4,9 +4,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assemblers.records import UserRef
-from storage.encryption import places
+from storage.encryption import DataKey, places
 from storage.encryption.places import row_place, tenant_key_place, user_key_place
 from storage.encryption.sealed_columns import SEALED_TABLES
+from storage.encryption.user_cipher import UserCipher
 from storage.sql.schema import metadata
 
 ids = st.text(max_size=6)
@@ -64,3 +65,13 @@ def test_identities_are_unique_within_a_user():
         ]
         named = {"tenant_id", "user_id", *table.identity}
         assert any(key and key <= named for key in keys), table.name
+
+
+@given(ids, ids, st.lists(ids, max_size=3))
+def test_a_cipher_seals_for_the_place_of_its_row(tenant: str, user: str, identity: list[str]):
+    owner, key = UserRef(tenant, user), DataKey({1: bytes(32)}, 1)
+    cipher = UserCipher(owner, key)
+    for column in COLUMNS:
+        place = row_place(column, owner, *identity)
+        assert key.open(place, cipher.seal(column, b"said", *identity)) == b"said"
+        assert cipher.open(column, key.seal(place, b"said"), *identity) == b"said"
