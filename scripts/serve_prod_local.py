@@ -16,6 +16,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 
 from gateway.client.client import connect
@@ -59,11 +60,14 @@ def main(arguments: Sequence[str]) -> int:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: told.set())
     try:
+        _require_free(options.listen)
         with _servers(folder) as urls, ExitStack() as running:
             gateways = {
                 port: running.enter_context(_gateway(folder, number, port, urls))
                 for number, port in enumerate(options.listen, 1)
             }
+            for port, process in gateways.items():
+                process.wait_until(partial(_serves, port))
             _tell(folder, list(gateways))
             return _watch(gateways, told)
     except ServerError as error:
@@ -76,6 +80,14 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--data-dir", type=Path, default=Path("data/prod-local"))
     parser.add_argument("--listen", type=int, nargs="+", default=FIRST_PORTS, metavar="PORT")
     return parser.parse_args(arguments)
+
+
+def _require_free(listen: Sequence[int]) -> None:
+    for port in listen:
+        if ports.answers(port):
+            raise ServerError(
+                f"something listens on {ports.HOST}:{port} already: stop it, or choose with --listen"
+            )
 
 
 @contextmanager
@@ -141,7 +153,6 @@ def _gateway(folder: Path, number: int, port: int, urls: Urls) -> Iterator[Serve
     )  # fmt: skip
     process = ServerProcess.start(command)
     try:
-        process.wait_until(lambda: _serves(port))
         yield process
     finally:
         process.stop()

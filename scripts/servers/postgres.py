@@ -12,9 +12,9 @@ from scripts.servers.errors import ServerError
 from scripts.servers.launching import Launch, RunAs
 from scripts.servers.postgres_admin import PostgresAdmin, server_url
 from scripts.servers.process import Command, ServerProcess
+from scripts.servers.server import Server
 
 SUPERUSER = "postgres"
-_ATTEMPTS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,16 +32,15 @@ class PostgresOptions:
     run_as: RunAs | None = None
 
 
-class Postgres:
-    """A running cluster. Its data stay in the folder; the process ends with its owner."""
+class Postgres(Server):
+    """A running cluster. Its data stay in the folder."""
 
     def __init__(self, folder: Path, options: PostgresOptions, launch: Launch, *, temporary: bool) -> None:
         self._folder = folder
         self._options = options
         self._launch = launch
         self._temporary = temporary
-        self.port = options.port or ports.free_port()
-        self._process = self._start()
+        super().__init__(options.port)
 
     @classmethod
     def start(cls, folder: Path, options: PostgresOptions | None = None, *, temporary: bool = False) -> Self:
@@ -77,56 +76,13 @@ class Postgres:
         """The data directory."""
         return self._folder / "data"
 
-    @property
-    def pid(self) -> int:
-        """The main process."""
-        return self._process.pid
-
-    @property
-    def running(self) -> bool:
-        """Whether the main process lives."""
-        return self._process.running
-
-    def pause(self) -> None:
-        """SIGSTOP to all of its processes."""
-        self._process.pause()
-
-    def resume(self) -> None:
-        """SIGCONT to all of its processes."""
-        self._process.resume()
-
-    def kill(self, number: signal.Signals = signal.SIGKILL) -> None:
-        """End it by a signal: SIGKILL as a crash, SIGQUIT at once, SIGINT and SIGTERM in order. `restart` recovers."""
-        self._process.kill(number)
-
-    def restart(self) -> None:
-        """Stop it if it runs, and start it on the same port and data."""
-        self._process.stop()
-        self._process = self._start()
-
     def stop(self) -> None:
         """End it in order and leave nothing in the system; the folder stays."""
-        self._process.stop()
+        super().stop()
         _release_shared_memory(self.data)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stop()
-
-    def _start(self) -> ServerProcess:
-        for attempt in range(1, _ATTEMPTS + 1):
-            try:
-                return self._try_start()
-            except ServerError:
-                # Somebody took the port between our choice and the start.
-                if self._options.port or attempt == _ATTEMPTS or not ports.answers(self.port):
-                    raise
-                self.port = ports.free_port()
-        raise AssertionError("the last attempt returns or raises")
-
-    def _try_start(self) -> ServerProcess:
+    def launch(self) -> ServerProcess:
+        """Start the process on `port` and return once it takes connections."""
         command = Command(
             [
                 *self._launch.prefix,

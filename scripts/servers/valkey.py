@@ -14,8 +14,7 @@ from redis.exceptions import RedisError
 from scripts.servers import binaries, ports
 from scripts.servers.errors import ServerError
 from scripts.servers.process import Command, ServerProcess
-
-_ATTEMPTS = 3
+from scripts.servers.server import Server
 
 
 class Flavour(StrEnum):
@@ -40,16 +39,15 @@ class ValkeyOptions:
     settings: Mapping[str, str] = field(default_factory=dict)
 
 
-class Valkey:
-    """A running server; it ends with its owner."""
+class Valkey(Server):
+    """A running server. What it holds is gone after its end unless `append_only`."""
 
     def __init__(self, folder: Path, options: ValkeyOptions, *, temporary: bool) -> None:
         self._folder = folder
         self._options = options
         self._temporary = temporary
         self._binary = _binary(options.flavour)
-        self.port = options.port or ports.free_port()
-        self._process = self._start()
+        super().__init__(options.port)
 
     @classmethod
     def start(cls, folder: Path, options: ValkeyOptions | None = None, *, temporary: bool = False) -> Self:
@@ -79,16 +77,6 @@ class Valkey:
         """The further settings that it was started with."""
         return self._options.settings
 
-    @property
-    def pid(self) -> int:
-        """The main process."""
-        return self._process.pid
-
-    @property
-    def running(self) -> bool:
-        """Whether the process lives."""
-        return self._process.running
-
     def flush(self, database: int | None = None) -> None:
         """Forget everything, or what is in one database."""
         with self.client as client:
@@ -111,45 +99,8 @@ class Valkey:
             else:
                 client.execute_command("REPLICAOF", "NO", "ONE")
 
-    def pause(self) -> None:
-        """SIGSTOP."""
-        self._process.pause()
-
-    def resume(self) -> None:
-        """SIGCONT."""
-        self._process.resume()
-
-    def kill(self, number: signal.Signals = signal.SIGKILL) -> None:
-        """End it by a signal; what it held is gone unless `append_only`."""
-        self._process.kill(number)
-
-    def restart(self) -> None:
-        """Stop it if it runs, and start it on the same port."""
-        self._process.stop()
-        self._process = self._start()
-
-    def stop(self) -> None:
-        """End it in order; the folder stays."""
-        self._process.stop()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stop()
-
-    def _start(self) -> ServerProcess:
-        for attempt in range(1, _ATTEMPTS + 1):
-            try:
-                return self._try_start()
-            except ServerError:
-                # Somebody took the port between our choice and the start.
-                if self._options.port or attempt == _ATTEMPTS or not ports.answers(self.port):
-                    raise
-                self.port = ports.free_port()
-        raise AssertionError("the last attempt returns or raises")
-
-    def _try_start(self) -> ServerProcess:
+    def launch(self) -> ServerProcess:
+        """Start the process on `port` and return once it answers."""
         command = Command([self._binary, self._write_settings()], self._folder / "server.log", signal.SIGTERM)
         process = ServerProcess.start(command, remove=self._folder if self._temporary else None)
         process.wait_until(lambda: self._is_ready(process.pid))
