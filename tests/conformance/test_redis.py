@@ -5,11 +5,12 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from storage.conformance import SessionCacheSuite
+from storage.conformance import Backend, IsolationSuite, SessionCacheSuite
 from storage.conformance.shared_epochs import Pass, SharedEpochsSuite
 from storage.epochs import SharedEpochs
-from storage.ports import SessionCache
+from storage.ports import SessionCache, Storage
 from storage.redis import RedisClient, RedisEpochs, RedisSessions, connect_redis
+from storage.sqlite.factory import SqliteStorage
 from tests.sealing import TestKeys
 
 
@@ -38,6 +39,21 @@ class TestSessions(OnServer, SessionCacheSuite): ...
 
 
 class TestSessionsOnCluster(OnCluster, SessionCacheSuite): ...
+
+
+class TestIsolation(OnServer, IsolationSuite):
+    """The whole matrix, with slots in Redis beside an SQL store: under its keys, as in a gateway."""
+
+    @pytest.fixture
+    async def storage(self, backend: Backend, client: RedisClient) -> AsyncIterator[Storage]:
+        opened = await backend.open()
+        assert isinstance(opened, SqliteStorage)
+        opened.sessions = RedisSessions(client, opened.keys)
+        yield opened
+        await opened.close()
+
+
+class TestIsolationOnCluster(OnCluster, TestIsolation): ...
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """A server that speaks just enough of Redis's protocol to be told how to misbehave."""
 
 import asyncio
+import ssl
 from collections.abc import Callable
 from typing import Any
 
@@ -42,8 +43,8 @@ class FakeServer:
         self._server: asyncio.Server | None = None
         self._writers: set[asyncio.StreamWriter] = set()
 
-    async def start(self) -> None:
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.port)
+    async def start(self, tls: ssl.SSLContext | None = None) -> None:
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.port, ssl=tls)
         self.port = self._server.sockets[0].getsockname()[1]
 
     async def stop(self) -> None:
