@@ -31,7 +31,7 @@ from gateway.usecases.requests import ContextRequest
 from gateway.usecases.resolution import Resolved, Resolver
 from gateway.usecases.runtime import Runtime
 from gateway.usecases.trace_keeping import TraceKeeper
-from gateway.usecases.vector_search import VectorSearch
+from gateway.usecases.vector_search import NOT_ASKED, VectorSearch
 from gateway.usecases.work import Answer, Work, asked_of, conditions_of, draft_of
 from gateway.version import ENGINE_VERSION, LIBRARY_VERSIONS
 from storage.errors import AlreadyExists as AlreadyStored
@@ -202,23 +202,19 @@ class ContextAssembler:
         slots: Slots,
         deadline: Deadline,
     ) -> Gathered:
-        """Facts and archive, and beside them the question's vector where the search needs one."""
+        """Facts and archive, and the question's vector where the archive has any to compare it with."""
         stages, settings = self._stages, policy.settings(HistorySection)
-        gathering = stages.gatherer.gather(user, policy, opening.standing, deadline)
-        if settings is None or not stages.vectors.wanted(settings):
-            return await gathering
-        text = search_text(turn.question, slots, settings)
-        asking = stages.vectors.ask(settings, text, deadline.remaining())
-        gathered, asked = await asyncio.gather(gathering, asking)
-        if gathered.archive is None or not gathered.archive.excerpts:
+        gathered = await stages.gatherer.gather(user, policy, opening.standing, deadline)
+        archive = gathered.archive
+        if settings is None or archive is None:
             return gathered
-        stages.vectors.notice(user, gathered.archive)
-        said = (
-            gathered.degradations
-            if asked.degradation is None
-            else (*gathered.degradations, asked.degradation)
-        )
-        return replace(gathered, vector=asked.vector, degradations=said)
+        stages.vectors.notice(user, archive)
+        text = search_text(turn.question, slots, settings)
+        asked = await stages.vectors.ask(settings, archive, text, deadline.remaining())
+        if asked is NOT_ASKED:
+            return gathered
+        missing = () if asked.degradation is None else (asked.degradation,)
+        return replace(gathered, vector=asked.vector, degradations=(*gathered.degradations, *missing))
 
     def _prepare(
         self,

@@ -121,7 +121,7 @@ class History:
         policy, settings = await self._searching(user.tenant_id, search.policy)
         snapshot = await self._freshness.certain_archive(user, seen)
         self._vectors.notice(user, snapshot)
-        asked = await self._vectors.ask(settings, search.query, deadline.remaining())
+        asked = await self._vectors.ask(settings, snapshot, search.query, deadline.remaining())
         return _search(snapshot, search, policy, settings, asked)
 
     async def _cut(
@@ -195,9 +195,8 @@ def _search(
     matches = enumerate(_matches(ranking, snapshot.excerpts))
     good = [match for row, match in matches if row not in low and match.excerpt.no not in hidden]
     count = count_fitting(len(match.excerpt.text.encode()) for match in good[:wanted])
-    said = asked.degradation if snapshot.excerpts else None
     embedder = "" if ranking.fusion is None else ranking.fusion.space
-    return SearchResult(tuple(good[:count]), ranking.matched, terms, embedder, said)
+    return SearchResult(tuple(good[:count]), ranking.matched, terms, embedder, asked.degradation)
 
 
 def _hidden(excerpts: Sequence[Excerpt], session_id: str, policy: Policy) -> frozenset[int]:

@@ -28,6 +28,8 @@ a handful of times on the way: a batch that is stored makes the archive's epoch 
 MAX_BATCH: Final = 4096
 WAIT_SECONDS: Final = 0.25
 """What a call waits for the vectors of what it archived, if these are no more than a batch."""
+PAUSE_SECONDS: Final = 1.0
+"""After a store that did not answer or an embedder that was late."""
 MAX_WAITING: Final = 4096
 """Users that wait at the same time; who finds no place is found again when their archive is used again."""
 REMEMBERED: Final = 65_536
@@ -88,14 +90,17 @@ class Indexer:
     async def _work(self) -> None:
         while self._waiting:
             user, done = self._waiting.popitem(last=False)
-            more = False
+            more = failed = False
             try:
-                # A store that does not answer, or an embedder that is late: the archive is found again when it is used.
-                with suppress(StorageError, TimeoutError, EmbedderLate):
-                    more = await self._batch(user)
+                more = await self._batch(user)
+            except (StorageError, TimeoutError, EmbedderLate):
+                # The archive is found again when it is next used: not at once, or each call would cause an attempt.
+                failed = True
             finally:
                 if not done.done():
                     done.set_result(None)
+            if failed:
+                await asyncio.sleep(PAUSE_SECONDS)
             if more:
                 self._enqueue(user)
 

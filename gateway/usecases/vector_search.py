@@ -37,18 +37,15 @@ class VectorSearch:
         """The space of all vectors; None without an embedder."""
         return None if self._embeddings is None else self._embeddings.space
 
-    def wanted(self, settings: HistorySection | None) -> bool:
-        """Whether a search under this policy needs a vector of its question."""
-        if settings is None or settings.retrieval is Retrieval.KEYWORD:
-            return False
-        return self._embeddings is not None or settings.retrieval is Retrieval.HYBRID
-
-    async def ask(self, settings: HistorySection | None, text: str, seconds: float) -> Asked:
-        """The vector of a question, for which there are `seconds` left. Never raises for an embedder."""
-        if not self.wanted(settings):
+    async def ask(
+        self, settings: HistorySection, snapshot: ArchiveSnapshot, text: str, seconds: float
+    ) -> Asked:
+        """The vector of a question about an archive, for which there are `seconds` left; none where there is nothing to
+        compare it with. Never raises for an embedder."""
+        if settings.retrieval is Retrieval.KEYWORD or not snapshot.excerpts:
             return NOT_ASKED
-        if self._embeddings is None:
-            return _without(Reason.UNAVAILABLE, "keyword_only: the gateway has no embedder")
+        if self._embeddings is None or snapshot.vectors is None or not snapshot.vectors.count:
+            return self._not_there(settings)
         try:
             return Asked(await self._embeddings.question(text, seconds * EMBEDDING_SHARE))
         except EmbedderLate:
@@ -58,6 +55,13 @@ class VectorSearch:
             return _without(Reason.UNAVAILABLE, f"embedding_mismatch: {what}; keywords alone")
         except EmbeddingError:
             return _without(Reason.UNAVAILABLE, "keyword_only: the embedder failed")
+
+    def _not_there(self, settings: HistorySection) -> Asked:
+        """Nothing to compare: a loss only for a policy that demands vectors."""
+        if settings.retrieval is not Retrieval.HYBRID:
+            return NOT_ASKED
+        what = "the gateway has no embedder" if self._embeddings is None else "no excerpt has a vector yet"
+        return _without(Reason.UNAVAILABLE, f"keyword_only: {what}")
 
     def notice(self, user: UserRef, snapshot: ArchiveSnapshot) -> None:
         """An archive is in use: what has no vector in it yet is embedded in the background."""

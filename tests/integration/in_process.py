@@ -15,6 +15,7 @@ from google.protobuf.message_factory import GetMessageClass
 from google.rpc import error_details_pb2, status_pb2
 
 from gateway.app import build_services
+from gateway.backends import Backends
 from gateway.server.limits import Limits
 from gateway.server.pipeline import Clocks, Pipeline, Service, standard_middlewares
 from gateway.server.status import DETAILS_KEY
@@ -88,6 +89,7 @@ class Gateway:
 
     storage: Storage
     now: datetime = START
+    backends: Backends | None = None
     services: tuple[Service, ...] = ()
     handlers: dict[str, Any] = field(default_factory=dict)
     methods: dict[str, MethodDescriptor] = field(default_factory=dict)
@@ -95,7 +97,7 @@ class Gateway:
     def __post_init__(self) -> None:
         # Vocabularies take a quarter of a second to load and hold no state: all tests share them.
         with patch("gateway.app.TokenizerRegistry", return_value=_TOKENIZERS):
-            self.services = build_services(self.storage, Runtime(now=lambda: self.now))
+            self.services = build_services(self.storage, Runtime(now=lambda: self.now), self.backends)
         pipeline = Pipeline(standard_middlewares(Limits(64)), Clocks(lambda: self.now, lambda: 0.0))
         for service in self.services:
             for method in service.descriptor.methods:

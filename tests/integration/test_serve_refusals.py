@@ -16,6 +16,12 @@ sys.modules["opentelemetry.exporter.otlp.proto.http.trace_exporter"] = None
 from gateway.cli.main import main
 main()
 """
+WITHOUT_EMBEDDER = """
+import sys
+sys.modules["onnxruntime"] = None
+from gateway.cli.main import main
+main()
+"""
 
 
 def refused(program: list[str], data_dir: Path, **variables: str) -> tuple[int, str]:
@@ -34,6 +40,14 @@ def test_an_exporter_that_is_not_installed_is_named_with_the_extra(tmp_path: Pat
     assert code == 2
     assert told == (
         "error: MUNIMENT_OTEL=otlp needs the OTLP exporter: install it with pip install 'muniment[otel]'\n"
+    )
+
+
+def test_an_embedder_that_is_not_installed_is_named_with_the_extra(tmp_path: Path):
+    code, told = refused(["-c", WITHOUT_EMBEDDER], tmp_path, MUNIMENT_EMBEDDER="minilm")
+    assert code == 2
+    assert told == (
+        "error: embedder: minilm needs packages that are not installed: pip install 'muniment[embed]'\n"
     )
 
 

@@ -22,6 +22,11 @@ async def storage(tmp_path: Path) -> AsyncIterator[Storage]:
         yield opened
 
 
+@pytest.fixture(autouse=True)
+def pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gateway.usecases.indexing.PAUSE_SECONDS", 0.0)
+
+
 @pytest.fixture
 def embedder() -> WordEmbedder:
     return WordEmbedder()
@@ -137,6 +142,16 @@ async def test_a_store_that_does_not_answer_costs_no_call(storage, indexer, monk
     assert await missing(storage) == ["the invoice"]
     await notice(indexer, storage)
     assert await missing(storage) == []
+
+
+async def test_after_a_failure_there_is_a_pause(storage, indexer, embedder, monkeypatch):
+    monkeypatch.setattr("gateway.usecases.indexing.PAUSE_SECONDS", 3600.0)
+    embedder.failing = TimeoutError()
+    await archive(storage, "the invoice")
+    for _ in range(5):
+        await indexer.index(USER, 1)
+        indexer.notice(USER, await storage.archives.load(USER))
+    assert len(embedder.asked) == 1
 
 
 async def test_a_call_waits_only_where_little_is_new(storage, indexer, embedder):
