@@ -7,7 +7,18 @@ from typing import Annotated
 
 import typer
 
-from gateway.cli.commands import facts, health, history, keys, policy, prefix, prompts, server, traces
+from gateway.cli.commands import (
+    facts,
+    health,
+    history,
+    keys,
+    migrate,
+    policy,
+    prefix,
+    prompts,
+    server,
+    traces,
+)
 from gateway.cli.exits import HELP
 
 
@@ -48,6 +59,7 @@ traces.add_to(app)
 app.add_typer(facts.app, name="facts")
 app.add_typer(history.app, name="history")
 app.add_typer(keys.app, name="keys")
+app.add_typer(migrate.app, name="migrate")
 app.add_typer(policy.app, name="policy")
 app.add_typer(prefix.app, name="prefix")
 

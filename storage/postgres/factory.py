@@ -55,7 +55,7 @@ class PostgresStorage:
         provider: KeyProvider,
     ) -> None:
         self._connections, self._closed = connections, False
-        self._database = database = PostgresDatabase(connections, timeouts)
+        self.database = database = PostgresDatabase(connections, timeouts)
         self._retention = Retention(database)
         self.keys = keys = KeyRing(database, provider)
         self._traces = PostgresTraces(database, keys, connections, timeouts.append, self._retention)
@@ -76,7 +76,7 @@ class PostgresStorage:
 
     async def ready(self) -> bool:
         """Whether reads and writes work now."""
-        return await self._database.ready()
+        return await self.database.ready()
 
     @property
     def waiting_writes(self) -> int:
@@ -98,7 +98,7 @@ class PostgresStorage:
             await self._upkeep
         await self._retention.close()
         await self._traces.close()
-        await self._database.close()
+        await self.database.close()
 
     async def _make_partitions_daily(self) -> None:
         while True:

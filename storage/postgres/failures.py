@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import Final
 
 import asyncpg
+from sqlalchemy.connectors.asyncio import AsyncAdapt_Error
 from sqlalchemy.exc import SQLAlchemyError
 
 from storage.errors import StorageError, StorageFull, StorageUnavailable
@@ -13,7 +14,9 @@ from storage.errors import StorageError, StorageFull, StorageUnavailable
 DISK_FULL: Final = "53100"
 CONFUSED: Final = (asyncpg.InterfaceError, asyncpg.InternalClientError)
 """What the driver itself raises: the connection is closed, or not in the state that it should be in."""
-DRIVER_ERRORS: Final = (OSError, TimeoutError, asyncpg.PostgresError, *CONFUSED, SQLAlchemyError)
+DRIVER_ERRORS: Final = (
+    OSError, TimeoutError, asyncpg.PostgresError, *CONFUSED, SQLAlchemyError, AsyncAdapt_Error
+)  # fmt: skip
 """What a driver, a socket or SQLAlchemy raises. `TimeoutError` is an `OSError`, and named for the reader."""
 
 NOT_LET_IN: Final = ("28", "3D")
@@ -52,6 +55,8 @@ def translate(error: BaseException) -> StorageError:
         return StorageUnavailable(
             "the database's certificate is not trusted: name its authority in sslrootcert"
         )
+    if state is None and isinstance(error, OSError):
+        return StorageUnavailable("the database does not answer")
     return StorageUnavailable("the database does not answer as it should")
 
 

@@ -4,17 +4,15 @@ import asyncio
 from collections.abc import Callable
 from typing import Final, TypeVar
 
-import asyncpg
 import sqlalchemy as sa
-from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import create_async_engine
 
 from storage.errors import StorageError
 from storage.postgres.address import Address, parse_address
-from storage.postgres.failures import NOT_LET_IN, sqlstate_of, translate
+from storage.postgres.failures import DRIVER_ERRORS, NOT_LET_IN, sqlstate_of, translate
 from storage.postgres.starting import MIGRATION_LOCK, MONTHS_AHEAD
 from storage.sql.migrate import revision_on, statements, upgrade_on
-from storage.sql.roles import APP_ROLE
+from storage.sql.roles import APP_ROLE, check_role
 
 T = TypeVar("T")
 
@@ -33,6 +31,8 @@ def upgrade(url: str, app_role: str = APP_ROLE) -> str | None:
     All of it in one transaction. Raises `SchemaMismatch`, `MigrationRefused`, `StorageUnavailable`, `AddressError`.
     """
 
+    check_role(app_role)
+
     def work(connection: sa.Connection) -> str | None:
         connection.exec_driver_sql("SELECT pg_advisory_xact_lock($1)", (MIGRATION_LOCK,))
         found = upgrade_on(connection, app_role)
@@ -50,7 +50,8 @@ def status(url: str) -> str | None:
 
 def sql(url: str, app_role: str = APP_ROLE) -> str:
     """What `upgrade` would do, as SQL; "" for nothing. Only the revision is read. Raises as `upgrade` does."""
-    return statements("postgresql", status(url), app_role)
+    written = statements("postgresql", status(url), app_role)
+    return f"{written}\nSELECT muniment_make_partitions({MONTHS_AHEAD});\n" if written else ""
 
 
 def _connected(url: str, work: Callable[[sa.Connection], T]) -> T:
@@ -69,7 +70,7 @@ async def _run(address: Address, work: Callable[[sa.Connection], T]) -> T:
     try:
         async with engine.connect() as connection:
             return await connection.run_sync(work)
-    except (OSError, TimeoutError, asyncpg.PostgresError, DBAPIError) as error:
+    except DRIVER_ERRORS as error:
         raise _refusal(error) from None
     finally:
         await engine.dispose()

@@ -16,7 +16,13 @@ ATTRIBUTES = context.config.attributes
 def run() -> None:
     """Run what is asked for."""
     if context.is_offline_mode():
-        _configure(dialect_name=ATTRIBUTES["dialect"], literal_binds=True, output_buffer=ATTRIBUTES["output"])
+        _configure(
+            dialect_name=ATTRIBUTES["dialect"],
+            # Another style would double each percent sign.
+            dialect_opts={"paramstyle": "named"},
+            literal_binds=True,
+            output_buffer=ATTRIBUTES["output"],
+        )
         _migrate()
         return
     handed: sa.Connection | None = ATTRIBUTES.get("connection")

@@ -27,7 +27,7 @@ def test_the_commands_of_the_contract_are_there():
     names = {path[0] for path in PATHS}
     assert names == {
         "serve", "health", "demo", "assemble", "play", "why", "why-not", "replay",
-        "trace", "facts", "history", "keys", "policy", "prefix",
+        "trace", "facts", "history", "keys", "migrate", "policy", "prefix",
     }  # fmt: skip
 
 
@@ -38,7 +38,9 @@ def test_each_command_shows_an_example_of_itself(path: tuple[str, ...]):
     assert f"Example: muniment {' '.join(path)}" in " ".join(result.stdout.split())
 
 
-@pytest.mark.parametrize("path", [p for p in LEAVES if p[0] not in {"serve", "demo", "keys"}], ids="-".join)
+@pytest.mark.parametrize(
+    "path", [p for p in LEAVES if p[0] not in {"serve", "demo", "keys", "migrate"}], ids="-".join
+)
 def test_each_command_that_calls_can_answer_in_json_and_be_pointed_elsewhere(path: tuple[str, ...]):
     text = CliRunner().invoke(app, [*path, "--help"]).stdout
     assert "--json" in text

@@ -82,8 +82,8 @@ def touch(connection: Connection) -> int:
 async def answers(database: PostgresDatabase) -> None:
     """Everything works, on every connection of the pool."""
     reads = [database.row("acme", "SELECT 1 AS one", ()) for _ in range(4 * SIZE)]
-    writes = [database.write(Scope("acme", b"lock"), touch) for _ in range(SIZE)]
     assert await asyncio.gather(*reads) == [(1,)] * (4 * SIZE)
+    writes = [database.write(Scope("acme", b"lock"), touch) for _ in range(SIZE)]
     assert await asyncio.gather(*writes) == [0] * SIZE
     async with database.snapshot("acme") as snapshot:
         assert await snapshot.row("SELECT 1 AS one", ()) == (1,)
@@ -97,9 +97,9 @@ async def test_while_the_server_stands_still_every_call_fails_in_time(
     try:
         async with asyncio.timeout(10):
             for _ in range(2):
-                calls = [database.row("acme", "SELECT 1 AS one", ()) for _ in range(3 * SIZE)]
-                calls += [database.write(Scope("acme", b"lock"), touch) for _ in range(SIZE)]
-                results = await asyncio.gather(*calls, return_exceptions=True)
+                reads = [database.row("acme", "SELECT 1 AS one", ()) for _ in range(3 * SIZE)]
+                writes = [database.write(Scope("acme", b"lock"), touch) for _ in range(SIZE)]
+                results = await asyncio.gather(*reads, *writes, return_exceptions=True)
                 assert {type(result) for result in results} == {StorageUnavailable}
             with pytest.raises(StorageUnavailable):
                 async with database.snapshot("acme") as snapshot:
@@ -132,7 +132,7 @@ async def test_a_storm_of_cancelled_calls_leaves_no_connection_broken_or_lost(
         return connection.execute("SELECT pg_sleep(0.05)").fetchall()
 
     for index in range(STORM):
-        calls = [
+        calls: list[asyncio.Future[object]] = [
             asyncio.ensure_future(database.row("acme", "SELECT pg_sleep(0.05) AS slept", ())),
             asyncio.ensure_future(database.row("acme", "SELECT 1 AS one", ())),
         ]
@@ -264,12 +264,13 @@ async def test_nothing_is_left_open_by_a_closed_store(
     storage = await opener(place.url)
     await storage.traces.append(trace(f"x{os.getpid()}"))
     await storage.close()
+    count = (
+        "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'muniment' "
+        f"AND datname = '{place.name}'"
+    )
+    left = await asyncio.to_thread(place.execute, count)
     for _ in range(50):
-        left = place.execute(
-            "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'muniment' "
-            f"AND datname = '{place.name}'"
-        )
-        if left == "0":
-            break
-        await asyncio.sleep(0.02)
+        if left != "0":
+            await asyncio.sleep(0.02)
+            left = await asyncio.to_thread(place.execute, count)
     assert left == "0"
