@@ -1,9 +1,9 @@
 """Unwrapped keys in memory, bounded in number and in time.
 
 A key is looked up again once it is `FRESH_SECONDS` old, so that a rotation or a deletion reaches every process within
-that time. Where the store or the holder of the master key does not answer in `PATIENCE_SECONDS`, what is held goes on
-serving for `RETRY_SECONDS` at a time, and for `HELD_SECONDS` at most: an outage must not take away what can be served
-without SQL.
+that time. Where the store or the holder of the master key does not answer in `PATIENCE_SECONDS`, all that is held goes
+on serving for `RETRY_SECONDS`, and then one caller asks again; `HELD_SECONDS` is the end of it. So an outage takes away
+nothing that can be served without SQL, and makes one call a second wait.
 """
 
 import asyncio
@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
 from storage.encryption.data_key import DataKey
-from storage.errors import StorageUnavailable
+from storage.encryption.errors import MasterKeyError
+from storage.errors import StorageDamaged, StorageUnavailable
 from storage.loads import Loads
 from storage.lru import Lru
 
@@ -24,7 +25,7 @@ RETRY_SECONDS: Final = 1.0
 HELD_SECONDS: Final = 3_600.0
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Entry:
     """A key; instants are those of the monotonic clock."""
 
@@ -45,12 +46,17 @@ class KeyCache(Generic[K]):
         """`load` gives an owner's key, or None where it has none. `monotonic` gives seconds."""
         self._load, self._monotonic = load, monotonic
         self._entries: Lru[K, _Entry] = Lru(capacity)
+        self._silent_until = 0.0
         self._loads: Loads[K, tuple[float, DataKey | None]] = Loads(self._keep)
 
     def peek(self, owner: K) -> DataKey | None:
-        """The key if it is here and fresh."""
+        """The key if it is here and need not be looked up again now."""
         entry = self._entries.get(owner)
-        return entry.key if entry is not None and self._monotonic() < entry.fresh_until else None
+        if entry is None:
+            return None
+        now = self._monotonic()
+        is_usable = now < entry.fresh_until or now < min(self._silent_until, entry.held_until)
+        return entry.key if is_usable else None
 
     async def get(self, owner: K) -> DataKey | None:
         """The owner's key, or None where it has none. Raises what `load` raises."""
@@ -72,8 +78,13 @@ class KeyCache(Generic[K]):
         try:
             async with asyncio.timeout(PATIENCE_SECONDS):
                 return await self._loaded(owner)
+        except StorageDamaged:
+            raise
+        except MasterKeyError:
+            # Of this owner's tenant only: the file with a new master key has not come here yet.
+            return entry.key
         except (TimeoutError, StorageUnavailable):
-            entry.fresh_until = min(self._monotonic() + RETRY_SECONDS, entry.held_until)
+            self._silent_until = self._monotonic() + RETRY_SECONDS
             return entry.key
 
     async def _loaded(self, owner: K) -> DataKey | None:

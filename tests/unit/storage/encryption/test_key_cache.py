@@ -4,10 +4,10 @@ import asyncio
 
 import pytest
 
-from storage.encryption import DataKey
+from storage.encryption import DataKey, MasterKeyMissing
 from storage.encryption.data_key import new_secret
 from storage.encryption.key_cache import FRESH_SECONDS, HELD_SECONDS, RETRY_SECONDS, KeyCache
-from storage.errors import StorageUnavailable
+from storage.errors import StorageDamaged, StorageUnavailable
 from tests.unit.storage.encryption.conftest import Clock
 
 
@@ -16,13 +16,14 @@ def a_key() -> DataKey:
 
 
 class Source:
-    """Gives keys by owner; `down` raises, `stuck` never answers."""
+    """Gives keys by owner; `down` raises for all and `errors` for some, `stuck` never answers."""
 
     def __init__(self) -> None:
         self.keys: dict[str, DataKey] = {}
         self.loads = 0
         self.down = False
         self.stuck: asyncio.Event | None = None
+        self.errors: dict[str, Exception] = {}
 
     async def load(self, owner: str) -> DataKey | None:
         self.loads += 1
@@ -31,6 +32,8 @@ class Source:
             await self.stuck.wait()
         if self.down:
             raise StorageUnavailable("down")
+        if owner in self.errors:
+            raise self.errors[owner]
         return self.keys.get(owner)
 
 
@@ -105,6 +108,40 @@ async def test_an_outage_leaves_a_held_key_in_use_and_is_asked_about_once_a_seco
     clock.seconds += RETRY_SECONDS
     assert await cache.get("ada") is held
     assert source.loads == 3
+
+
+async def test_of_all_owners_one_a_second_waits_for_a_store_that_is_out(
+    cache: KeyCache[str], source: Source, clock: Clock
+):
+    held = [await cache.get(owner) for owner in ("ada", "bob")]
+    source.down = True
+    clock.seconds += FRESH_SECONDS
+    assert [await cache.get(owner) for owner in ("ada", "bob")] == held
+    assert source.loads == 3
+
+
+async def test_a_master_key_that_has_not_come_yet_holds_up_its_own_tenant_only(
+    cache: KeyCache[str], source: Source, clock: Clock
+):
+    held = [await cache.get(owner) for owner in ("ada", "bob")]
+    clock.seconds += FRESH_SECONDS
+    source.errors = {"ada": MasterKeyMissing("mk-new")}
+    source.keys["bob"] = a_key()
+    assert await cache.get("ada") is held[0]
+    assert await cache.get("bob") is source.keys["bob"]
+
+
+async def test_a_damaged_key_is_told_and_holds_nobody_elses_back(
+    cache: KeyCache[str], source: Source, clock: Clock
+):
+    await cache.get("ada")
+    await cache.get("bob")
+    clock.seconds += FRESH_SECONDS
+    source.errors = {"ada": StorageDamaged("changed")}
+    source.keys["bob"] = a_key()
+    with pytest.raises(StorageDamaged):
+        await cache.get("ada")
+    assert await cache.get("bob") is source.keys["bob"]
 
 
 async def test_a_store_that_does_not_answer_holds_nobody_up_for_long(
