@@ -16,8 +16,9 @@ class WordEmbedder:
     """A text points where its known words do, and a little everywhere else. `failing` is raised instead, and `answer`
     is given instead, if set; texts that hold `poison` fail."""
 
-    def __init__(self, space_id: str = "words@1", floor_permille: int = 300) -> None:
-        self.info = EmbedderInfo(VectorSpace(space_id, len(WORDS) + 1, floor_permille), ("en",))
+    def __init__(self, space_id: str = "words@1", floor_permille: int = 300, unused: int = 0) -> None:
+        self._unused = unused
+        self.info = EmbedderInfo(VectorSpace(space_id, len(WORDS) + 1 + unused, floor_permille), ("en",))
         self.asked: list[str] = []
         self.failing: BaseException | None = None
         self.answer: Embedded | None = None
@@ -42,4 +43,4 @@ class WordEmbedder:
     def _row(self, text: str) -> list[float]:
         words = [word.strip(".,?!:()") for word in text.lower().split()]
         known = [SYNONYMS.get(word, word) for word in words]
-        return [*(float(known.count(word)) for word in WORDS), 0.1]
+        return [*(float(known.count(word)) for word in WORDS), 0.1, *[0.0] * self._unused]

@@ -242,12 +242,14 @@ async def test_what_a_session_said_is_found_by_meaning_once_it_has_ended(gateway
     assert (await trace_of(gateway, answer)).history.embedded_count == 4
 
 
+@pytest.mark.parametrize("unused", [0, 379])
 async def test_after_a_change_of_the_embedder_nothing_is_compared_until_it_is_embedded_anew(
-    tmp_path, embedder
+    tmp_path, embedder, unused
 ):
+    """P65: also of the dimension."""
     async with gateway_with(tmp_path, embedder) as gateway:
         await prepare(gateway)
-    other = WordEmbedder("words@2")
+    other = WordEmbedder("words@2", unused=unused)
     async with gateway_with(tmp_path, other) as gateway:
         first = await ask(gateway, "Which invoice was wrong?", "q1")
         assert SAID[0] in text_of(first)
