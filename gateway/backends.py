@@ -8,6 +8,8 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import structlog
 
@@ -18,13 +20,17 @@ from gateway.embedders import open_embeddings
 from gateway.usecases.indexing import Indexer
 from gateway.usecases.trace_keeping import TraceSpool
 from gateway.usecases.vector_search import VectorSearch
-from storage.encryption import FileKeyProvider, KeyProvider
+from storage.encryption import FileKeyProvider, KeyFileError, KeyProvider
 from storage.epochs import EpochBook, LocalEpochs, SharedAnnouncer
 from storage.epochs.known import KnownEpochs
 from storage.errors import StorageError
-from storage.ports import Storage
+from storage.ports import Announcer, Storage
 from storage.ports.confirmations import EpochConfirmer
 from storage.spool import Drained, Drains, MasterSpoolKeys, Spool, open_spools
+
+if TYPE_CHECKING:
+    from storage.postgres import PostgresStorage
+    from storage.redis import RedisClient
 
 _DRAIN_SECONDS = 1.0
 _MEBIBYTE = 2**20
@@ -32,8 +38,8 @@ _MEBIBYTE = 2**20
 _log = structlog.stdlib.get_logger("muniment.backends")
 
 
-class DriverMissingError(RuntimeError):
-    """The driver that the settings need is not installed."""
+class UnusableSettingError(ValueError):
+    """A setting that looks right cannot be used here; the text names it and the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +67,7 @@ class Backends:
 async def opened(settings: Settings) -> AsyncIterator[Backends]:
     """The backends of these settings.
 
-    Raises errors of `storage.errors`, `ValueError` for a URL that cannot be used, `DriverMissingError`, and
-    `EmbedderUnavailable`.
+    Raises errors of `storage.errors`, `UnusableSettingError`, and `EmbedderUnavailable`.
     """
     async with AsyncExitStack() as stack:
         if settings.database_url is None:
@@ -75,7 +80,7 @@ async def _embedded(settings: Settings, stack: AsyncExitStack) -> Backends:
     from storage.sqlite import open_sqlite
 
     relay = Relay()
-    provider = None if settings.master_key_file is None else FileKeyProvider(settings.master_key_file)
+    provider = None if settings.master_key_file is None else _provider(settings.master_key_file)
     storage = await stack.enter_async_context(
         await open_sqlite(settings.data_dir, announcer=relay, provider=provider)
     )
@@ -87,43 +92,70 @@ async def _embedded(settings: Settings, stack: AsyncExitStack) -> Backends:
 async def _shared(settings: Settings, stack: AsyncExitStack, database_url: str) -> Backends:
     assert settings.redis_url is not None
     assert settings.master_key_file is not None
-    try:
-        from storage.postgres import open_postgres
-        from storage.postgres.database import Timeouts
-    except ModuleNotFoundError as error:
-        raise DriverMissingError(
-            f"database_url needs {error.name}: install it with pip install 'muniment[postgres]'"
-        ) from None
-    from storage.redis import RedisEpochs, RedisSessions, connect_redis
+    from storage.redis import RedisEpochs, RedisFactCopies, RedisSessions, SharedFacts
 
-    provider = FileKeyProvider(settings.master_key_file)
-    redis = await connect_redis(settings.redis_url.get_secret_value(), settings.redis_milliseconds / 1000)
-    stack.push_async_callback(redis.close)
+    provider = _provider(settings.master_key_file)
+    redis = await _redis(settings, stack, settings.redis_url.get_secret_value())
     shared, known = RedisEpochs(redis), KnownEpochs(time.monotonic)
     announcer = SharedAnnouncer(shared, known)
     stack.push_async_callback(announcer.close)
-    storage = await open_postgres(
-        database_url,
-        provider,
-        announcer=announcer,
-        pool_size=settings.database_pool_size,
-        timeouts=Timeouts(
-            read=settings.database_read_seconds,
-            write=settings.database_write_seconds,
-            append=settings.database_append_seconds,
-        ),
-    )
-    await stack.enter_async_context(storage)
+    storage = await _postgres(settings, stack, database_url, provider, announcer)
     # What Redis holds is sealed under keys that lie in the database.
     storage.sessions = RedisSessions(redis, storage.keys)
+    storage.facts = facts = SharedFacts(storage.facts, RedisFactCopies(redis, storage.keys), known.last)
+    stack.push_async_callback(facts.close)
     book = EpochBook(shared, storage.epochs, known)
     stack.push_async_callback(book.close)
     spool, drains = await _spool(settings, provider, storage, stack)
-    telemetry.observe_trace_queue(lambda: storage.waiting_writes)
     telemetry.observe("muniment.redis.available", lambda: int(redis.is_available))
-    telemetry.observe("muniment.database.connections", lambda: storage.connections_in_use)
     vectors = _vectors(settings, storage, stack)
     return Backends(storage, book, spool, is_shared=True, drains=drains, vectors=vectors)
+
+
+async def _redis(settings: Settings, stack: AsyncExitStack, url: str) -> "RedisClient":
+    from storage.redis import InvalidRedisUrl, connect_redis
+
+    try:
+        redis = await connect_redis(url, settings.redis_milliseconds / 1000)
+    except InvalidRedisUrl as error:
+        raise UnusableSettingError(f"redis_url: {error}") from None
+    stack.push_async_callback(redis.close)
+    return redis
+
+
+async def _postgres(
+    settings: Settings, stack: AsyncExitStack, url: str, provider: KeyProvider, announcer: Announcer
+) -> "PostgresStorage":
+    try:
+        from storage.postgres import open_postgres
+        from storage.postgres.address import AddressError
+        from storage.postgres.database import Timeouts
+    except ModuleNotFoundError as error:
+        raise UnusableSettingError(
+            f"database_url: needs {error.name}, which is not installed: pip install 'muniment[postgres]'"
+        ) from None
+    timeouts = Timeouts(
+        read=settings.database_read_seconds,
+        write=settings.database_write_seconds,
+        append=settings.database_append_seconds,
+    )
+    try:
+        storage = await open_postgres(
+            url, provider, announcer=announcer, pool_size=settings.database_pool_size, timeouts=timeouts
+        )
+    except AddressError as error:
+        raise UnusableSettingError(f"database_url: {error}") from None
+    await stack.enter_async_context(storage)
+    telemetry.observe_trace_queue(lambda: storage.waiting_writes)
+    telemetry.observe("muniment.database.connections", lambda: storage.connections_in_use)
+    return storage
+
+
+def _provider(path: Path) -> KeyProvider:
+    try:
+        return FileKeyProvider(path)
+    except KeyFileError as error:
+        raise UnusableSettingError(f"master_key_file: {error}") from None
 
 
 def _vectors(settings: Settings, storage: Storage, stack: AsyncExitStack) -> VectorSearch:

@@ -19,6 +19,8 @@ from storage.ports import ArchiveSnapshot, FactSnapshot
 
 LOAD_SHARE = 0.5
 """The share of the remaining time that loading may take; the rest is for assembling and for the durable trace."""
+COPY_SECONDS = 0.1
+"""What looking for a copy may take while SQL is out; the shared cache answers in half of it, or not at all."""
 _FACTS, _HISTORY = SectionKind.FACTS, SectionKind.HISTORY
 
 
@@ -57,7 +59,8 @@ class Gatherer:
         archive = self._freshness.archive(user, standing) if wants_history else None
         missing_facts, missing_archive = wants_facts and facts is None, wants_history and archive is None
         if not standing.sql_answers:
-            return self._from_memory(user, standing, facts, archive, missing_facts, missing_archive)
+            known = Gathered(facts, archive)
+            return await self._without_sql(user, standing, known, missing_facts, missing_archive)
         gathered = Gathered(facts, archive)
         if missing_facts or missing_archive:
             load = _Load(self._freshness, user, standing, deadline.share(LOAD_SHARE))
@@ -65,25 +68,34 @@ class Gatherer:
         self._freshness.note_current(user)
         return gathered
 
-    def _from_memory(
-        self,
-        user: UserRef,
-        standing: Standing,
-        facts: FactSnapshot | None,
-        archive: ArchiveSnapshot | None,
-        missing_facts: bool,
-        missing_archive: bool,
+    async def _without_sql(
+        self, user: UserRef, standing: Standing, known: Gathered, facts: bool, archive: bool
     ) -> Gathered:
-        """SQL just failed to answer, so it is not asked for more."""
-        said = [unavailable(_FACTS)] if missing_facts else []
-        said += [unavailable(_HISTORY)] if missing_archive else []
-        if standing.is_stale:
-            kept = self._freshness.was_current_lately(user)
-            describe = stale if kept else unavailable
-            said += [describe(_FACTS)] if facts is not None else []
-            said += [describe(_HISTORY)] if archive is not None else []
-            facts, archive = (facts, archive) if kept else (None, None)
-        return Gathered(facts, archive, _in_order(said))
+        """SQL just failed to answer, so it is not asked. `facts` and `archive`: whether they are missing in memory."""
+        said: list[Degradation] = []
+        if not standing.is_stale:
+            said += [unavailable(_FACTS)] if facts else []
+            said += [unavailable(_HISTORY)] if archive else []
+            return Gathered(known.facts, known.archive, tuple(said))
+        kept = self._freshness.was_current_lately(user)
+        shown_facts = known.facts if kept else None
+        if facts:
+            shown_facts = await self._copied_facts(user, standing)
+        shown_archive = known.archive if kept else None
+        if facts or known.facts is not None:
+            said.append(unavailable(_FACTS) if shown_facts is None else stale(_FACTS))
+        if archive or known.archive is not None:
+            said.append(unavailable(_HISTORY) if shown_archive is None else stale(_HISTORY))
+        return Gathered(shown_facts, shown_archive, tuple(said))
+
+    async def _copied_facts(self, user: UserRef, standing: Standing) -> FactSnapshot | None:
+        """A copy of the facts that another gateway made within the last minute, if the shared cache has one."""
+        try:
+            async with asyncio.timeout(COPY_SECONDS):
+                copied = await self._freshness.load_facts(user, standing)
+        except (TimeoutError, StorageUnavailable, StorageFull):
+            return None
+        return copied if copied.epoch >= standing.required.facts else None
 
 
 @dataclass(frozen=True, slots=True)

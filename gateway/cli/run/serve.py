@@ -7,6 +7,7 @@ import typer
 from pydantic import ValidationError
 
 from gateway import app
+from gateway.backends import UnusableSettingError
 from gateway.cli.exits import ExitCode
 from gateway.cli.run.output import fail
 from gateway.cli.started import STARTED
@@ -47,10 +48,12 @@ def serve(arguments: Arguments) -> None:
         run(app.serve(settings, lambda port: typer.echo(f"{STARTED}{host}:{port}")))
     except (AddressError, AddressUnavailableError) as error:
         fail(str(error), ExitCode.UNAVAILABLE)
-    except (EmbedderUnavailable, ExporterMissingError) as error:
+    except (UnusableSettingError, EmbedderUnavailable, ExporterMissingError) as error:
         fail(str(error), ExitCode.USAGE)
     except StorageError as error:
-        fail(f"data folder {settings.data_dir}: {error}", ExitCode.UNAVAILABLE)
+        # With a database elsewhere the text names what it is about.
+        place = f"data folder {settings.data_dir}: " if settings.database_url is None else ""
+        fail(f"{place}{error}", ExitCode.UNAVAILABLE)
 
 
 def _settings(arguments: Arguments) -> Settings:
