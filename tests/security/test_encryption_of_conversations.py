@@ -15,7 +15,7 @@ LABEL = "label-5c02"
 
 
 async def converse(ada: Person) -> None:
-    """Say it in a fact, a statement, a past session, slots, a question, a document, a label, a tool's call and result."""
+    """Say it in a fact, a statement, a past session, slots, a question, a document, a label, a tool's call."""
     await ada.state("note", CANARY, source=CLEAR)
     await ada.state("wish", f"Say {CANARY}.")
     await ada.remember("past", f"The grinder is a {CANARY}.")
