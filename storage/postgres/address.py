@@ -12,6 +12,7 @@ _SCHEMES: Final = ("postgresql", "postgres", "postgresql+asyncpg")
 _DRIVER: Final = "postgresql+asyncpg"
 _OWN: Final = ("sslmode", "sslrootcert", "sslcert", "sslkey")
 _VERIFIED: Final = ("verify-full", "verify-ca", "require")
+_PASSED_ON: Final = ("host", "application_name")
 _PORT: Final = 5432
 
 
@@ -28,6 +29,7 @@ class Address:
 
     url: URL = field(repr=False)
     tls: ssl.SSLContext | None = field(repr=False)
+    application_name: str
 
 
 def is_postgres(url: str) -> bool:
@@ -49,9 +51,13 @@ def parse_address(url: str) -> Address:
         raise AddressError("database URL: it cannot be read; percent-encode what is special in it") from None
     if not parsed.database:
         raise AddressError("database URL: it names no database; append /DATABASE")
-    options = {name: _single(parsed, name) for name in _OWN if name in parsed.query}
-    bare = parsed.set(drivername=_DRIVER, port=parsed.port or _PORT).difference_update_query(_OWN)
-    return Address(bare, _tls(options, _is_local(parsed)))
+    if not set(parsed.query) <= {*_OWN, *_PASSED_ON}:
+        known = ", ".join((*_OWN, *_PASSED_ON))
+        raise AddressError(f"database URL: it has options that are not known here; known are {known}")
+    options = {name: _single(parsed, name) for name in parsed.query}
+    bare = parsed.set(drivername=_DRIVER, port=parsed.port or _PORT)
+    bare = bare.difference_update_query((*_OWN, "application_name"))
+    return Address(bare, _tls(options, _is_local(parsed)), options.get("application_name", "muniment"))
 
 
 def _single(url: URL, name: str) -> str:

@@ -11,11 +11,12 @@ from storage.postgres.vectors import from_wire, to_wire
 
 _CONNECT_SECONDS: Final = 5
 # Look-ups are by key, so the plan never depends on the values; planning anew took ten times as long as running them.
-# The limits are for what nobody waits for any more: this process gives up long before.
+# A write is durable whatever the role or the database is set to. The limits are for what nobody waits for any more:
+# this process gives up long before.
 _SETTINGS: Final = {
-    "application_name": "muniment",
     "search_path": "public",
     "plan_cache_mode": "force_generic_plan",
+    "synchronous_commit": "on",
     "statement_timeout": "30s",
     "idle_in_transaction_session_timeout": "30s",
 }
@@ -40,7 +41,10 @@ def creator_of(address: Address) -> Callable[..., Awaitable[asyncpg.Connection]]
 
 async def _connect(arguments: Mapping[str, Any], address: Address) -> asyncpg.Connection:
     driver = await asyncpg.connect(
-        **arguments, ssl=address.tls or False, timeout=_CONNECT_SECONDS, server_settings=_SETTINGS
+        **arguments,
+        ssl=address.tls or False,
+        timeout=_CONNECT_SECONDS,
+        server_settings={"application_name": address.application_name, **_SETTINGS},
     )
     try:
         async with asyncio.timeout(_CONNECT_SECONDS):

@@ -20,8 +20,12 @@ class Dialect(PGDialect_asyncpg):
         """Nothing to do on a new connection."""
         return None
 
+    def do_close(self, dbapi_connection: DBAPIConnection) -> None:
+        """Say goodbye and wait for no answer: the server may stand still."""
+        self.do_terminate(dbapi_connection)
+
     def do_terminate(self, dbapi_connection: DBAPIConnection) -> None:
-        """Let go without a word: the server may stand still, and would be waited for."""
+        """Let go of the connection, whatever is under way on it."""
         connection: Any = dbapi_connection
         connection.driver_connection.terminate()
 

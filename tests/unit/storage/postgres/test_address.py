@@ -42,7 +42,14 @@ def test_clear_text_is_asked_for_in_so_many_words() -> None:
 
 def test_what_is_ours_does_not_reach_the_driver() -> None:
     address = parse_address("postgresql://db.example.com/data?sslmode=disable&application_name=x")
-    assert dict(address.url.query) == {"application_name": "x"}
+    assert dict(address.url.query) == {}
+    assert address.application_name == "x"
+
+
+def test_a_socket_of_this_machine_is_a_folder() -> None:
+    address = parse_address("postgresql:///data?host=/run/postgresql")
+    assert dict(address.url.query) == {"host": "/run/postgresql"}
+    assert address.tls is None
 
 
 @pytest.mark.parametrize(
@@ -56,6 +63,7 @@ def test_what_is_ours_does_not_reach_the_driver() -> None:
         "postgresql://u:secret@h/d?sslmode=disable&sslmode=require",
         "postgresql://u:secret@h/d?sslrootcert=/no/such/file",
         "postgresql://u:secret@h/d?sslcert=/no/such/file",
+        "postgresql://u:secret@h/d?connect_timeout=3",
         "secret",
     ],
 )

@@ -53,7 +53,7 @@ async def test_a_tenant_cannot_write_rows_of_another(gateway: asyncpg.Connection
     await gateway.execute("SELECT set_config('muniment.tenant', 'acme', false)")
     for statement in (
         "INSERT INTO chain_heads VALUES ('umbrella', 1, '')",
-        "INSERT INTO tenants (tenant_id, epoch, key_no) VALUES ('umbrella', 1, 1)",
+        "INSERT INTO tenants (tenant_id, epoch) VALUES ('umbrella', 1)",
         "UPDATE users SET tenant_id = 'umbrella'",
     ):
         with pytest.raises(REFUSED):
