@@ -10,7 +10,7 @@ _READ: Final = """SELECT
     coalesce((SELECT fact_epoch FROM users WHERE tenant_id = ? AND user_id = ?), 0) AS fact_epoch,
     coalesce((SELECT archive_epoch FROM users WHERE tenant_id = ? AND user_id = ?), 0) AS archive_epoch,
     coalesce((SELECT epoch FROM tenants WHERE tenant_id = ?), 0) AS tenant_epoch"""
-_ADVANCE: Final = """INSERT INTO tenants (tenant_id, epoch, key_no) VALUES (?, 1, 0)
+_ADVANCE: Final = """INSERT INTO tenants (tenant_id, epoch) VALUES (?, 1)
     ON CONFLICT (tenant_id) DO UPDATE SET epoch = tenants.epoch + 1 RETURNING epoch"""
 
 

@@ -4,14 +4,12 @@ import sqlalchemy as sa
 
 from storage.sql.tables.base import BYTES, ID, NUMBER, TIME, metadata, owner, required, tenant
 
-# The tenant's policies, prefixes and usage share one epoch, which grows with each change of them. `key_no` is the
-# newest of its keys, 0 before the first.
+# The tenant's policies, prefixes and usage share one epoch, which grows with each change of them.
 tenants = sa.Table(
     "tenants",
     metadata,
     tenant(),
     required("epoch", NUMBER),
-    required("key_no", NUMBER),
     sa.PrimaryKeyConstraint("tenant_id"),
     sqlite_with_rowid=False,
 )

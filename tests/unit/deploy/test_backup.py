@@ -11,7 +11,7 @@ from tests.servers import PostgresDatabase, database
 
 OPERATIONS = DOCS / "operations.md"
 RLS_TABLE = """
-INSERT INTO tenants (tenant_id, epoch, key_no) VALUES ('acme', 7, 0), ('globex', 8, 0);
+INSERT INTO tenants (tenant_id, epoch) VALUES ('acme', 7), ('globex', 8);
 """
 COUNT = "SELECT string_agg(tenant_id || ':' || epoch, ',' ORDER BY tenant_id) FROM tenants"
 

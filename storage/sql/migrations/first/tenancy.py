@@ -19,7 +19,7 @@ def _create_tenants() -> None:
     op.create_table(
         "tenants",
         sa.Column("tenant_id", ID, nullable=False),
-        *required(sa.BigInteger(), "epoch", "key_no"),
+        sa.Column("epoch", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("tenant_id", name="pk_tenants"),
         sqlite_with_rowid=False,
     )

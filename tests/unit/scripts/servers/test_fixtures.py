@@ -47,7 +47,7 @@ def test_emptying_takes_rows_of_partitions_and_protected_tables_and_leaves_the_s
 def test_each_test_gets_a_migrated_database_without_rows(postgres: PostgresDatabase, turn: int):
     assert postgres.execute("SELECT count(*) FROM tenants") == "0"
     assert postgres.execute("SELECT count(*) FROM alembic_version") == "1"
-    postgres.execute(f"INSERT INTO tenants (tenant_id, epoch, key_no) VALUES ('left-{turn}', 1, 0)")
+    postgres.execute(f"INSERT INTO tenants (tenant_id, epoch) VALUES ('left-{turn}', 1)")
     assert PostgresAdmin(postgres.url).execute("TABLE tenants", postgres.name) == ""
 
 
