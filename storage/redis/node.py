@@ -90,13 +90,17 @@ class Node:
         self._give_back(link)
 
     async def close(self) -> None:
-        """Give up what waits, and let go of all connections."""
+        """Give up what waits and what is under way, and let go of all connections."""
         self._is_closed = True
         self._give_up_waiting()
+        # A task that is cancelled before it began could not give up its batch.
+        await asyncio.sleep(0)
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        if self._expiry is not None:
+            self._expiry.cancel()
         await self._close_idle()
 
     def _send_waiting(self) -> None:
@@ -138,9 +142,19 @@ class Node:
             self._give_back(link)
 
     async def _carry(self, link: Link, batch: list[_Call]) -> None:
-        if not await link.is_usable():
-            await self._replace(link, batch)
-            return
+        try:
+            if await link.is_usable():
+                await self._exchange(link, batch)
+                return
+            # The server let go of the link while it was idle. Nothing was sent, so the batch may have another.
+            self._links -= 1
+            await link.close()
+            batch, self._waiting = [], batch + self._waiting
+            self._send_waiting()
+        finally:
+            _give_up(batch)
+
+    async def _exchange(self, link: Link, batch: list[_Call]) -> None:
         commands = [command for call in batch for command in call.commands]
         try:
             replies = await link.exchange(commands, batch[0].deadline)
@@ -152,19 +166,11 @@ class Node:
             await self._close_idle()
         except BaseException:
             self._links -= 1
-            _give_up(batch)
             raise
         else:
             self._breaker.succeeded()
             _settle(batch, replies)
             await self._keep(link, replies)
-
-    async def _replace(self, link: Link, batch: list[_Call]) -> None:
-        """The server let go of the link while it was idle: nothing was sent, so the batch may have another."""
-        self._links -= 1
-        await link.close()
-        self._waiting = batch + self._waiting
-        self._send_waiting()
 
     async def _keep(self, link: Link, replies: list[Reply]) -> None:
         if any(isinstance(reply, ReadOnlyError) for reply in replies):
@@ -180,7 +186,7 @@ class Node:
         self._send_waiting()
 
     def _failed(self) -> None:
-        if self._breaker.failed():
+        if self._breaker.failed() and not self._is_closed:
             self._give_up_waiting()
             self._start(self._probe_until_closed())
 
@@ -219,5 +225,6 @@ def _settle(batch: list[_Call], replies: list[Reply]) -> None:
 
 
 def _give_up(calls: list[_Call]) -> None:
+    """Settle those that are not settled."""
     for call in calls:
         call.settle(StorageUnavailable("Redis does not answer"))

@@ -17,7 +17,7 @@ from tests.sealing import TestKeys
 class OnServer:
     @pytest.fixture
     async def client(self, redis_url: str) -> AsyncIterator[RedisClient]:
-        connected = await connect_redis(redis_url)
+        connected = await connect_redis(redis_url, limit=5)
         yield connected
         await connected.close()
 
@@ -25,7 +25,7 @@ class OnServer:
 class OnCluster:
     @pytest.fixture
     async def client(self, redis_cluster_url: str) -> AsyncIterator[RedisClient]:
-        connected = await connect_redis(redis_cluster_url)
+        connected = await connect_redis(redis_cluster_url, limit=5)
         yield connected
         await connected.close()
 

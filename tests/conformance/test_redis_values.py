@@ -65,7 +65,7 @@ def answer(text: str) -> AnswerCopy:
 
 @pytest.fixture
 async def client(redis_url: str) -> AsyncIterator[RedisClient]:
-    connected = await connect_redis(redis_url)
+    connected = await connect_redis(redis_url, limit=5)
     yield connected
     await connected.close()
 

@@ -17,9 +17,21 @@ async def server() -> AsyncIterator[FakeServer]:
     await fake.stop()
 
 
+def made_for(server: FakeServer, limit: float) -> RedisClient:
+    return RedisClient(parse_redis_url(f"redis://127.0.0.1:{server.port}"), limit=limit, probe_seconds=0.05)
+
+
 @pytest.fixture
 async def client(server: FakeServer) -> AsyncIterator[RedisClient]:
     """Patient enough for a busy machine; probes often."""
-    made = RedisClient(parse_redis_url(f"redis://127.0.0.1:{server.port}"), limit=0.2, probe_seconds=0.05)
+    made = made_for(server, 5)
+    yield made
+    await made.close()
+
+
+@pytest.fixture
+async def impatient(server: FakeServer) -> AsyncIterator[RedisClient]:
+    """Gives up soon."""
+    made = made_for(server, 0.1)
     yield made
     await made.close()

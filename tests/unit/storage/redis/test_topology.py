@@ -52,7 +52,7 @@ def key_in(low: bool) -> bytes:
 
 
 async def connected(server: FakeServer, scheme: str = "redis+cluster") -> RedisClient:
-    return await connect_redis(f"{scheme}://127.0.0.1:{server.port}", limit=0.2)
+    return await connect_redis(f"{scheme}://127.0.0.1:{server.port}", limit=5)
 
 
 async def test_each_key_is_asked_for_at_its_master(server: FakeServer, other: FakeServer) -> None:
@@ -151,7 +151,7 @@ async def test_after_a_failover_the_new_master_is_found_without_a_restart(
 async def test_a_start_works_with_one_node_of_several(server: FakeServer, other: FakeServer) -> None:
     Halves(server, server)
     await other.stop()
-    client = await connect_redis(f"redis+cluster://127.0.0.1:{other.port},127.0.0.1:{server.port}", limit=0.2)
+    client = await connect_redis(f"redis+cluster://127.0.0.1:{other.port},127.0.0.1:{server.port}", limit=5)
     assert await client.execute(b"k", b"GET", b"k") == b"k"
     await client.close()
 
