@@ -89,7 +89,11 @@ def matches_view(answer: SearchHistoryResponse) -> RenderableType:
         day = f"{excerpt.occur_time.ToDatetime():%Y-%m-%d}"
         made.add_row(score, day, short_name(excerpt.name), Text(visible(excerpt.text)))
     terms = ", ".join(map(visible, answer.query_terms))
-    return Group(made, Text(f"{answer.matched_count} excerpts have any of: {terms}", "dim"))
+    found = f"{answer.matched_count} excerpts have any of: {terms}"
+    if answer.embedder:
+        found = f"{answer.matched_count} excerpts are like it, or have any of: {terms} ({visible(answer.embedder)})"
+    missing = [Text(f"without vectors: {visible(item.detail)}", "yellow") for item in answer.degradations]
+    return Group(made, Text(found, "dim"), *missing)
 
 
 def policies_table(heads: Iterable[PolicyHead]) -> Table:

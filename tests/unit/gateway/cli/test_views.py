@@ -15,8 +15,9 @@ from gateway.cli.show.budget import budget_view
 from gateway.cli.show.explanations import replay_view, why_not_view, why_view
 from gateway.cli.show.problems import Source, diagnostic_lines, problem_lines
 from gateway.cli.show.prompt import PromptView, label_of, lines_of
+from gateway.cli.show.tables import matches_view
 from gateway.client import CallError
-from muniment.v1 import errors_pb2, prompt_pb2, trace_pb2, types_pb2
+from muniment.v1 import errors_pb2, history_pb2, prompt_pb2, trace_pb2, types_pb2
 
 PART = prompt_pb2.Part(
     section=types_pb2.SECTION_KIND_FACTS,
@@ -54,6 +55,18 @@ def test_each_line_of_a_prompt_stands_beside_its_item():
 def test_a_section_has_its_colour_on_a_terminal_and_none_elsewhere():
     assert "\x1b[32m- plan: team" in shown(PromptView(prompt(PART)), colour=True)
     assert "\x1b" not in shown(PromptView(prompt(PART)))
+
+
+def test_a_search_says_by_what_it_searched_and_what_it_had_to_do_without():
+    result = history_pb2.SearchHistoryResponse(matched_count=3, query_terms=["bill"])
+    assert "3 excerpts have any of: bill\n" in shown(matches_view(result))
+    result.embedder = "words@1"
+    assert "3 excerpts are like it, or have any of: bill (words@1)" in shown(matches_view(result))
+    late = prompt_pb2.Degradation(detail="keyword_only: the embedder did not answer in time")
+    late_result = history_pb2.SearchHistoryResponse(matched_count=3, degradations=[late])
+    assert "without vectors: keyword_only: the embedder did not answer in time" in shown(
+        matches_view(late_result)
+    )
 
 
 def test_a_line_of_two_items_names_both():
