@@ -152,21 +152,6 @@ async def test_a_folder_that_a_gateway_has_open_is_left_alone(tmp_path: Path):
     assert "another process" in result.stderr
 
 
-def test_a_gateway_does_not_start_without_the_right_key(folder: Path, tmp_path: Path):
-    other = tmp_path / "other.key"
-    muniment("create", str(other))
-    serve = ["serve", "--listen", "127.0.0.1:0", "--data-dir", str(folder)]
-    wrong = CliRunner().invoke(app, [*serve, "--master-key-file", str(other)])
-    assert wrong.exit_code == ExitCode.UNAVAILABLE
-    assert read_key_file(folder / "master.key")[0].key_id in wrong.stderr
-    (folder / "master.key").unlink()
-    missing = CliRunner().invoke(app, serve)
-    assert missing.exit_code == ExitCode.UNAVAILABLE
-    assert "--master-key-file" in missing.stderr
-    # Nobody made a new one in its place.
-    assert not (folder / "master.key").exists()
-
-
 def test_a_wrong_key_file_changes_nothing(folder: Path, tmp_path: Path):
     other = tmp_path / "other.key"
     muniment("create", str(other))
