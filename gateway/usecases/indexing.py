@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from assemblers.excerpts import index_text
 from assemblers.records import Excerpt, UserRef
-from gateway.embedders import EmbedderLate, EmbeddingError, Embeddings
+from gateway.embedders import EmbedderLate, EmbeddingError, EmbeddingMismatch, Embeddings
 from gateway.usecases.archiving import index_name
 from storage.errors import StorageError
 from storage.lru import Lru
@@ -113,8 +113,10 @@ class Indexer:
             return False
         size = min(max(BATCH, snapshot.vectors.count), MAX_BATCH)
         vectors = await self._embed(user, missing[:size])
-        if vectors:
-            await self._archives.add_vectors(user, self._embeddings.space, vectors)
+        if vectors and not await self._archives.add_vectors(user, self._embeddings.space, vectors):
+            # Another gateway was faster, or what is stored of them cannot be read: not to be tried for ever.
+            for number in vectors:
+                self._parked.put((user, number), EmbeddingMismatch())
         return True
 
     def _missing(self, user: UserRef, snapshot: ArchiveSnapshot) -> list[Excerpt]:

@@ -3,9 +3,11 @@ from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from assemblers.excerpts import index_text
+from assemblers.ranking import VectorSpace
 from assemblers.records import UserRef
 from gateway.embedders import Embeddings
 from gateway.usecases.indexing import BATCH, Indexer, embedded_text
@@ -142,6 +144,16 @@ async def test_a_store_that_does_not_answer_costs_no_call(storage, indexer, monk
     assert await missing(storage) == ["the invoice"]
     await notice(indexer, storage)
     assert await missing(storage) == []
+
+
+async def test_vectors_that_cannot_be_read_back_are_not_tried_for_ever(storage, indexer, embedder):
+    await archive(storage, "the invoice", "the cat")
+    narrow = VectorSpace(embedder.info.space.id, 2)
+    await storage.archives.add_vectors(USER, narrow, {1: np.array([1, 0], np.float32)})
+    await notice(indexer, storage)
+    await notice(indexer, storage)
+    assert await missing(storage) == ["the invoice"]
+    assert len(embedder.asked) <= 3
 
 
 async def test_after_a_failure_there_is_a_pause(storage, indexer, embedder, monkeypatch):
