@@ -53,6 +53,7 @@ ANY_VALUE = {
     "focus": "what is in it is checked",
     "fact_key": "what is in it is checked",
     "entity": "what is in it is checked",
+    "consistency": "what is in it is checked",
     "texts": "texts of any kind can be counted",
     "policy": "told by diagnostics",
 }
@@ -99,6 +100,8 @@ def named_cases(method: str, place: Place) -> list[Case]:
         ]
     if place.field.name == "policy" and method in REFERENCES and place.field.message_type is None:
         return [Case(place.put("tenants/acme/nonsense"), place.path, "no policy's name")]
+    if place.path.endswith("consistency.token"):
+        return [Case(place.put(value), place.path, "no token") for value in ("nonsense", "AAAA", "größer")]
     if place.path == "update_mask":
         return [Case(place.put(FieldMask(paths=["focus.id"])), "update_mask", "a path too deep")]
     return []
