@@ -122,6 +122,8 @@ class Campaign:
 
 
 def _tell(done: Judged) -> None:
-    """The first violations of each rule."""
+    """The most frequent violations of each rule, and faults that were logged."""
     for line in done.verdict.findings.lines(_SHOWN):
         say(f"  {line}")
+    for fault, times in done.logged_faults.most_common(_SHOWN):
+        say(f"  logged {times} times: {fault}")

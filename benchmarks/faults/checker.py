@@ -29,7 +29,7 @@ class Expectations:
 
 
 class FloorMissed(RuntimeError):
-    """Traffic before the fault was too thin for the run to count."""
+    """A run does not count: traffic before the fault was too thin, or nobody felt the fault."""
 
 
 def check(record: Record, expected: Expectations) -> Verdict:
@@ -50,18 +50,22 @@ def check(record: Record, expected: Expectations) -> Verdict:
         writes=len(writes),
         writes_right=sum(map(judge.right, writes)),
         recovery=judge.recovery(),
+        felt=sum(not expected.rules.normal.permits(one) for one in during),
         steady_rate=before / max(1e-9, timeline.fault - timeline.steady),
         findings=findings,
     )
 
 
-def require_floor(verdict: Verdict, per_second: float) -> None:
-    """Raise `FloorMissed` where fewer prompts were answered before the fault: what is idle shows nothing."""
+def require_floor(verdict: Verdict, per_second: float, *, felt: bool) -> None:
+    """Raise `FloorMissed` where fewer prompts were answered before the fault: what is idle shows nothing. Or where the
+    fault is to be `felt` and was not: then it was none."""
     if verdict.steady_rate < per_second:
         raise FloorMissed(
             f"only {verdict.steady_rate:.0f} prompts a second were answered before the fault, "
             f"{per_second:.0f} are needed"
         )
+    if felt and not verdict.felt:
+        raise FloorMissed("nothing came out otherwise during the fault than without it")
 
 
 class _Judge:
@@ -115,7 +119,9 @@ class _Judge:
 
     def _late(self, outcome: Outcome) -> bool:
         took = outcome.ended - outcome.started
-        return outcome.kind is Kind.ASSEMBLE and took > self._expected.deadline + _CLIENT_SECONDS
+        return (
+            outcome.ok and outcome.kind is Kind.ASSEMBLE and took > self._expected.deadline + _CLIENT_SECONDS
+        )
 
     def _foreign(self, outcome: Outcome) -> Iterator[str]:
         if outcome.answer is None:

@@ -1,6 +1,8 @@
 """Gateways as processes of their own, on ports that they keep when they are killed and started again."""
 
+import json
 import signal
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +15,8 @@ from scripts.servers import ports
 PRODUCT: Final = ("gateway.cli",)
 _STOP_SECONDS: Final = 30.0
 _LOG_LINES: Final = 12
+_FAULT: Final = "error_types"
+_FRAMES: Final = 5
 
 
 class GatewayFailed(RuntimeError):
@@ -72,6 +76,15 @@ class Gateway:
         assert child is not None
         child.signal(number)
         return child.wait(_STOP_SECONDS)
+
+    def logged_faults(self) -> Counter[str]:
+        """What its log says of exceptions that nobody had translated: types and lines of code, and how often."""
+        faults: Counter[str] = Counter()
+        for line in self._log.read_text(encoding="utf-8", errors="replace").splitlines():
+            if _FAULT in line:
+                said = json.loads(line)
+                faults[f"{' < '.join(said[_FAULT])} at {' > '.join(said['frames'][-_FRAMES:])}"] += 1
+        return faults
 
     def _end_of_log(self) -> str:
         lines = self._log.read_text(encoding="utf-8", errors="replace").splitlines()

@@ -1,8 +1,9 @@
 """One judged run: gateways of its own, people of its own, traffic, fault, verdict."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import count
 from typing import Protocol
 
@@ -34,10 +35,11 @@ _runs = count(1)
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What was recorded, and what is said of it."""
+    """What was recorded, what is said of it, and what the gateways logged as faults of their own."""
 
     record: Record
     verdict: Verdict
+    logged_faults: Counter[str] = field(default_factory=Counter)
 
     @property
     def acknowledged(self) -> int:
@@ -59,5 +61,5 @@ async def judged(
             somebody = people(next(_runs), scale.more_people)
             record = await recorded(fault, connected, somebody, scale)
     verdict = check(record, Expectations(fault.rules, scale.load.deadline, len(gateways)))
-    require_floor(verdict, FLOOR * scale.load.prompts)
-    return Judged(record, verdict)
+    require_floor(verdict, FLOOR * scale.load.prompts, felt=fault.rules.during != fault.rules.normal)
+    return Judged(record, verdict, sum((gateway.logged_faults() for gateway in gateways), Counter()))

@@ -81,8 +81,8 @@ def running_nursery() -> Iterator[Nursery]:
 def main() -> None:
     """Take orders until the input ends."""
     # What a gateway imports when it serves. Nothing is begun: a fork takes no thread and no loop along.
-    import gateway.cli.main
-    import gateway.cli.run.serve  # noqa: F401  imported for its children
+    import storage.postgres
+    import storage.redis  # noqa: F401  imported for its children
 
     for line in sys.stdin:
         order = json.loads(line)

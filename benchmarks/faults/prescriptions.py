@@ -131,6 +131,8 @@ SQL_AWAY: Final = Prescription(
     },
     _WRITES_FAIL,
     required=frozenset({NOT_DURABLE}),
+    # Slots that nobody may read, since it is not known whether they are to be erased, are not written either.
+    allowed=frozenset({NOT_SAVED}),
 )
 """Refused, paused or dead: what Redis still confirms, as stale, and else nothing personal; the trace is spooled."""
 
@@ -140,7 +142,7 @@ SQL_SLOW: Final = Prescription(
         **{kind: frozenset({OK, UNAVAILABLE, TOO_LATE, TOO_LATE_AT_CLIENT}) for kind in Kind},
         Kind.ASSEMBLE: _ONLY_OK,
     },
-    allowed=frozenset({NOT_DURABLE}),
+    allowed=frozenset({NOT_DURABLE, NOT_SAVED}),
 )
 """What arrives in its share of the deadline is there, the rest is said to be missing; writes may be late."""
 

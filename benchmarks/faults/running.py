@@ -1,4 +1,4 @@
-"""One run: traffic, a fault, its end, and what the checker says of it."""
+"""One run: people, traffic, a fault, its end, and what can be read back; all of it recorded."""
 
 import asyncio
 import time
@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from benchmarks.faults.checker import Expectations, check, require_floor
 from benchmarks.faults.gateway_client import GatewayClient
 from benchmarks.faults.outcomes import Record, Timeline
 from benchmarks.faults.people import Person
@@ -14,7 +13,6 @@ from benchmarks.faults.preparing import prepare
 from benchmarks.faults.prescriptions import Rules
 from benchmarks.faults.reading_back import read_back
 from benchmarks.faults.traffic import Load, Traffic
-from benchmarks.faults.verdict import Verdict
 
 FLOOR: Final = 0.8
 """The share of the asked-for rate that must be answered before the fault."""
@@ -49,16 +47,6 @@ class Scale:
     more_people: int = 9
     load: Load = field(default_factory=Load)
     spans: Spans = field(default_factory=Spans)
-
-
-async def run(
-    fault: Fault, gateways: Sequence[GatewayClient], people: Sequence[Person], scale: Scale
-) -> Verdict:
-    """Prepare the people, run the traffic through the fault, read back, judge. Raises `FloorMissed`."""
-    record = await recorded(fault, gateways, people, scale)
-    verdict = check(record, Expectations(fault.rules, scale.load.deadline, len(gateways)))
-    require_floor(verdict, FLOOR * scale.load.prompts)
-    return verdict
 
 
 async def recorded(

@@ -91,7 +91,8 @@ class Findings:
 class Verdict:
     """`calls` and `right` are the assembled prompts asked for during the fault and those that came out as prescribed;
     `writes` and `writes_right` likewise. `recovery` is how long after the fault's end the last prompt was asked for
-    that was not as it is without a fault, in seconds. `steady_rate` is that of answers before the fault, per second."""
+    that was not as it is without a fault, in seconds. `steady_rate` is that of answers before the fault, per second.
+    `felt` counts what came out otherwise during the fault than without one."""
 
     calls: int
     right: int
@@ -99,6 +100,7 @@ class Verdict:
     writes_right: int
     recovery: float
     steady_rate: float
+    felt: int = 0
     findings: Findings = field(default_factory=Findings)
 
     @property

@@ -223,7 +223,7 @@ def test_a_required_warning_must_be_there_and_no_other_may():
     spooled = ("trace_not_durable",)
     assert broken(shows(asked, warnings=spooled), rules=SQL) == NONE
     assert broken(asked, rules=SQL) == {Rule.PRESCRIBED}
-    assert broken(shows(asked, warnings=(*spooled, "slots_not_saved")), rules=SQL) == {Rule.PRESCRIBED}
+    assert broken(shows(asked, warnings=(*spooled, "something_else")), rules=SQL) == {Rule.PRESCRIBED}
 
 
 def test_an_unavailable_write_says_when_to_try_again():
@@ -261,6 +261,17 @@ def test_a_run_with_thin_traffic_does_not_count():
     outcomes = tuple(prompt(number, number / 10) for number in range(50))
     verdict = check(Record(PEOPLE, TIMELINE, outcomes, stored(*outcomes)), Expectations(CALM, deadline=2.0))
     assert verdict.steady_rate == pytest.approx(5.0)
-    require_floor(verdict, 5.0)
+    require_floor(verdict, 5.0, felt=False)
     with pytest.raises(FloorMissed, match="only 5 prompts a second"):
-        require_floor(verdict, 5.1)
+        require_floor(verdict, 5.1, felt=False)
+
+
+def test_a_run_whose_fault_nobody_felt_does_not_count():
+    asked = prompt(1, 15.0), prompt(2, 15.0, SESSION=GONE)
+    for outcomes, felt in ((asked[:1], 0), (asked, 1)):
+        record = Record(PEOPLE, TIMELINE, outcomes, stored(*outcomes))
+        assert check(record, Expectations(REDIS, deadline=2.0)).felt == felt
+    verdict = check(Record(PEOPLE, TIMELINE, asked[:1], stored(asked[0])), Expectations(REDIS, deadline=2.0))
+    require_floor(verdict, 0.0, felt=False)
+    with pytest.raises(FloorMissed, match="nothing came out otherwise"):
+        require_floor(verdict, 0.0, felt=True)
