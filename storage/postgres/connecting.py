@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from typing import Any, Final
 
 import asyncpg
@@ -48,13 +49,19 @@ async def _connect(arguments: Mapping[str, Any], address: Address) -> asyncpg.Co
     )
     try:
         async with asyncio.timeout(_CONNECT_SECONDS):
-            await driver.set_type_codec(
-                "vector", schema="public", encoder=to_wire, decoder=from_wire, format="binary"
-            )
+            await _teach_vectors(driver)
     except BaseException:
         driver.terminate()
         raise
     return driver
+
+
+async def _teach_vectors(driver: asyncpg.Connection) -> None:
+    # A database without the type has no schema either, which is told when that is looked for.
+    with suppress(ValueError):
+        await driver.set_type_codec(
+            "vector", schema="public", encoder=to_wire, decoder=from_wire, format="binary"
+        )
 
 
 def _let_go(connecting: "asyncio.Future[asyncpg.Connection]") -> None:

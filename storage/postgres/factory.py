@@ -101,15 +101,15 @@ class PostgresStorage:
         await self.database.close()
 
     async def _make_partitions_daily(self) -> None:
+        """From the start on. Nobody waits for it: there are parts for months, or else rows go to the default ones."""
         while True:
-            await asyncio.sleep(_DAY_SECONDS)
             try:
                 await make_partitions(self._connections)
             except StorageError:
-                # Until then rows go to the default parts, which is slower and nothing else.
                 _log.warning(
                     "the parts of the ledger for the coming months were not made; trying again in a day"
                 )
+            await asyncio.sleep(_DAY_SECONDS)
 
     async def __aenter__(self) -> Self:
         return self
@@ -136,7 +136,6 @@ async def open_postgres(
     connections = Connections(parse_address(url), pool_size)
     try:
         await check_start(connections)
-        await make_partitions(connections)
     except BaseException:
         await connections.close()
         raise

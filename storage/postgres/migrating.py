@@ -85,6 +85,8 @@ def _refusal(error: Exception) -> StorageError:
         )
     if state in _MISSING_EXTENSION:
         return MigrationRefused("the server has no pgvector: install it there, then migrate again")
+    if state == "42704":
+        return MigrationRefused("the extension vector lies in another schema: it has to be in public")
     if state is None or state[:2] in NOT_LET_IN:
         return translate(error)
     return MigrationRefused(f"the server refused a step (SQLSTATE {state}); nothing was changed")

@@ -9,8 +9,8 @@ import pytest
 
 from storage.errors import SchemaMismatch, StorageUnavailable
 from storage.postgres import PostgresStorage
-from storage.postgres.migrating import upgrade
-from storage.postgres.starting import MIGRATION_LOCK, RoleRefused
+from storage.postgres.migrating import MigrationRefused, upgrade
+from storage.postgres.starting import MIGRATION_LOCK, MONTHS_AHEAD, RoleRefused
 from storage.sql.engine import Connection, Scope
 from tests.servers import PostgresDatabase
 
@@ -104,3 +104,32 @@ async def test_no_statement_and_no_value_is_in_an_error_or_a_log(
     assert caught.value.__cause__ is None
     assert caught.value.__suppress_context__
     assert "canary" not in caplog.text
+
+
+async def test_a_server_without_pgvector_in_the_database_is_a_database_without_a_schema(
+    bare_postgres: PostgresDatabase, opener: Opener
+) -> None:
+    bare_postgres.execute("DROP EXTENSION vector")
+    with pytest.raises(SchemaMismatch, match="no schema"):
+        await opener(bare_postgres.url)
+
+
+async def test_pgvector_in_another_schema_is_told_by_name(bare_postgres: PostgresDatabase) -> None:
+    bare_postgres.execute("CREATE SCHEMA elsewhere; ALTER EXTENSION vector SET SCHEMA elsewhere")
+    with pytest.raises(MigrationRefused, match="public"):
+        await asyncio.to_thread(upgrade, bare_postgres.owner_url)
+
+
+async def test_a_gateway_makes_the_parts_that_are_missing(postgres: PostgresDatabase, opener: Opener) -> None:
+    postgres.execute(
+        "DO $$ DECLARE name text; BEGIN FOR name IN SELECT inhrelid::regclass FROM pg_inherits "
+        "WHERE inhparent = 'traces_p1'::regclass AND inhrelid::regclass::text NOT LIKE '%default' "
+        "LOOP EXECUTE 'DROP TABLE ' || name; END LOOP; END $$"
+    )
+    count = "SELECT count(*) FROM pg_inherits WHERE inhparent = 'traces_p1'::regclass"
+    assert postgres.execute(count) == "1"
+    await opener(postgres.url)
+    async with asyncio.timeout(10):
+        while True:
+            if await asyncio.to_thread(postgres.execute, count) == str(1 + 1 + MONTHS_AHEAD):
+                break
