@@ -39,6 +39,7 @@ from gateway.usecases.replay_trace import Replayer
 from gateway.usecases.resolution import PolicyCatalog, Resolver
 from gateway.usecases.runtime import Runtime
 from gateway.usecases.sessions import Sessions
+from gateway.usecases.shared_answers import SharedAnswers
 from gateway.usecases.slot_book import SlotBook
 from gateway.usecases.surroundings import Lookups
 from gateway.usecases.trace_keeping import TraceKeeper
@@ -142,8 +143,9 @@ def _context(parts: _Parts) -> ContextServicer:
 def _sessions(parts: _Parts, tokens: WriteTokens) -> SessionServicer:
     storage, policies = parts.storage, parts.policies
     recorder = TurnRecorder(storage.transcripts, storage.traces, parts.slots, policies)
-    vectors = parts.backends.vectors
-    sessions = Sessions(storage.transcripts, parts.slots, policies, parts.freshness, vectors)
+    backends, freshness = parts.backends, parts.freshness
+    answers = None if backends.answers is None else SharedAnswers(backends.answers, freshness)
+    sessions = Sessions(storage.transcripts, parts.slots, policies, freshness, backends.vectors, answers)
     return SessionServicer(recorder, sessions, tokens)
 
 

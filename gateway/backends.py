@@ -25,6 +25,7 @@ from storage.epochs import EpochBook, LocalEpochs, SharedAnnouncer
 from storage.epochs.known import KnownEpochs
 from storage.errors import StorageError
 from storage.ports import Announcer, Storage
+from storage.ports.answers import AnswerCopies
 from storage.ports.confirmations import EpochConfirmer
 from storage.spool import Drained, Drains, MasterSpoolKeys, Spool, open_spools
 
@@ -52,6 +53,7 @@ class Backends:
     is_shared: bool = False
     drains: Drains | None = None
     vectors: VectorSearch = field(default_factory=VectorSearch)
+    answers: AnswerCopies | None = None
 
     @classmethod
     def of(cls, storage: Storage) -> "Backends":
@@ -92,7 +94,7 @@ async def _embedded(settings: Settings, stack: AsyncExitStack) -> Backends:
 async def _shared(settings: Settings, stack: AsyncExitStack, database_url: str) -> Backends:
     assert settings.redis_url is not None
     assert settings.master_key_file is not None
-    from storage.redis import RedisEpochs, RedisFactCopies, RedisSessions, SharedFacts
+    from storage.redis import RedisAnswers, RedisEpochs, RedisFactCopies, RedisSessions, SharedFacts
 
     provider = _provider(settings.master_key_file)
     redis = await _redis(settings, stack, settings.redis_url.get_secret_value())
@@ -109,7 +111,8 @@ async def _shared(settings: Settings, stack: AsyncExitStack, database_url: str) 
     spool, drains = await _spool(settings, provider, storage, stack)
     telemetry.observe("muniment.redis.available", lambda: int(redis.is_available))
     vectors = _vectors(settings, storage, stack)
-    return Backends(storage, book, spool, is_shared=True, drains=drains, vectors=vectors)
+    answers = RedisAnswers(redis, storage.keys)
+    return Backends(storage, book, spool, is_shared=True, drains=drains, vectors=vectors, answers=answers)
 
 
 async def _redis(settings: Settings, stack: AsyncExitStack, url: str) -> "RedisClient":

@@ -15,6 +15,7 @@ from gateway.usecases.freshness import Freshness
 from gateway.usecases.receipts import through
 from gateway.usecases.repeats import Repeats
 from gateway.usecases.resolution import PolicyCatalog
+from gateway.usecases.shared_answers import SharedAnswers
 from gateway.usecases.slot_book import ATTEMPTS, SlotBook, whole_seconds
 from gateway.usecases.turn_rules import content_bytes
 from gateway.usecases.vector_search import VectorSearch
@@ -73,11 +74,13 @@ class Sessions:
         policies: PolicyCatalog,
         freshness: Freshness,
         vectors: VectorSearch | None = None,
+        answers: SharedAnswers | None = None,
     ) -> None:
+        """`answers` are those of all gateways; None: there is this one only."""
         self._transcripts, self._slots = transcripts, slots
         self._vectors = vectors or VectorSearch()
         self._policies, self._freshness = policies, freshness
-        self._repeats = Repeats()
+        self._repeats, self._answers = Repeats(), answers
 
     async def get(
         self, session: SessionRef, now: datetime, page: PageRequest
@@ -93,7 +96,14 @@ class Sessions:
         self, update: SlotUpdate, now: datetime, receipt: Receipt[SessionView]
     ) -> SessionView:
         """Set slots by hand. Raises InvalidArgument with all that the policy does not declare, or Aborted."""
-        return await self._repeats.once(receipt, lambda: self._update(update, now))
+        return await self._repeats.once(receipt, lambda: self._update_once(update, now, receipt))
+
+    async def _update_once(
+        self, update: SlotUpdate, now: datetime, receipt: Receipt[SessionView]
+    ) -> SessionView:
+        if self._answers is None:
+            return await self._update(update, now)
+        return await self._answers.once(update.session.user, receipt, lambda: self._update(update, now))
 
     async def _update(self, update: SlotUpdate, now: datetime) -> SessionView:
         policy = (await self._policies.resolve(update.session.tenant_id, update.policy)).policy
