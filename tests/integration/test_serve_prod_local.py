@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -96,21 +97,29 @@ def question(address: str, trace: str) -> str:
     return found.trace.turn_id
 
 
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """One that `nobody` may enter too, who runs Postgres where root may not make user namespaces."""
+    with tempfile.TemporaryDirectory(prefix="muniment-prod-") as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+
+
 @pytest.mark.timeout(300)
-def test_what_one_gateway_wrote_the_other_reads_and_the_next_start_finds_again(tmp_path: Path):
-    with production(tmp_path) as running:
+def test_what_one_gateway_wrote_the_other_reads_and_the_next_start_finds_again(folder: Path):
+    with production(folder) as running:
         trace = ask(running.addresses[0], "turn-1")
         assert question(running.addresses[1], trace) == "turn-1"
         told = [words for words in commands(running.told) if words[0].endswith("muniment")]
     assert len(told) == 2
     for words in told:
         check_muniment(words[1:])
-    key = (tmp_path / "master.key").read_bytes()
-    with production(tmp_path) as running:
+    key = (folder / "master.key").read_bytes()
+    with production(folder) as running:
         assert question(running.addresses[0], trace) == "turn-1"
         ask(running.addresses[1], "turn-2")
-    assert (tmp_path / "master.key").read_bytes() == key
-    assert (tmp_path / "passwords.json").stat().st_mode & 0o077 == 0
+    assert (folder / "master.key").read_bytes() == key
+    assert (folder / "passwords.json").stat().st_mode & 0o077 == 0
 
 
 def test_a_port_that_is_taken_is_told_with_the_remedy_before_anything_is_made(tmp_path: Path):
