@@ -34,7 +34,8 @@ traces = sa.Table(
     required("record", BYTES),
     sa.Column("content", BYTES),
     # On Postgres the parts of `traces` are split by time as well, so its keys hold the time and cannot forbid a number
-    # or an id that comes twice: there `muniment_append` does, under the lock of the tenant's head.
+    # or an id that comes twice. There `muniment_append` does, under the lock of the tenant's head: for numbers always,
+    # for ids (128 bits of chance) against those of a day before.
     only_on("sqlite", sa.UniqueConstraint("tenant_id", "sequence")),
     only_on("sqlite", sa.UniqueConstraint("tenant_id", "trace_id")),
     only_on("postgresql", sa.PrimaryKeyConstraint("tenant_id", "sequence", "create_time")),
