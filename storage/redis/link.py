@@ -4,13 +4,13 @@ Whatever goes wrong between the first byte of a batch and its last reply closes 
 read would be taken for the answer to the next command, which may be another user's.
 """
 
-import asyncio
 from collections.abc import Sequence
 from typing import cast
 
 import hiredis
 from redis.exceptions import RedisError, ResponseError
 
+from storage.redis.patience import Patience
 from storage.redis.wire import Command, Reply, Wire
 
 
@@ -41,17 +41,11 @@ class Link:
 
     async def exchange(self, commands: Sequence[Command], deadline: float) -> list[Reply]:
         """The replies to the commands in their order, by the loop's time `deadline`. Raises `LinkBroken`."""
-        loop = asyncio.get_running_loop()
         try:
-            async with asyncio.timeout(None) as limit:
-                # Rescheduling takes effect a turn later: a reply that came while the loop was held up is seen first.
-                timer = loop.call_at(deadline, limit.reschedule, deadline)
-                try:
-                    packed = [_packed(command) for command in commands]
-                    await self._wire.send_packed_command(packed, check_health=False)
-                    return [await self._reply() for _ in commands]
-                finally:
-                    timer.cancel()
+            async with Patience(deadline):
+                packed = [_packed(command) for command in commands]
+                await self._wire.send_packed_command(packed, check_health=False)
+                return [await self._reply() for _ in commands]
         except (TimeoutError, OSError, RedisError) as error:
             await self.close()
             raise LinkBroken from error

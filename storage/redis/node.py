@@ -1,8 +1,9 @@
 """One server: its links, the commands that wait for one, the breaker, and the probe that closes it again.
 
 Commands that are submitted within the same turn of the event loop go out as one batch. A batch is carried by a task of
-the node's own: a caller that is cancelled takes no reply with it and leaves none behind. A command is given up
-`limit` seconds after it was submitted, whether it waits for a link or for its reply; nothing is sent twice.
+the node's own: a caller that is cancelled takes no reply with it and leaves none behind. A command is given up after
+`limit` seconds, whether it waits for a link or for its reply (half as much more where it waited for both); nothing is
+sent twice.
 """
 
 import asyncio
@@ -14,6 +15,7 @@ from redis.exceptions import ReadOnlyError, RedisError
 from storage.errors import StorageUnavailable
 from storage.redis.breaker import Breaker
 from storage.redis.link import Link, LinkBroken
+from storage.redis.patience import Call
 from storage.redis.wire import Command, Reply
 
 MAX_LINKS: Final = 4
@@ -25,15 +27,14 @@ Outcome = Reply | StorageUnavailable
 """What became of a command. A failure is a value too: a caller that went away need not fetch it."""
 
 
-class _Call:
+class _Asked:
     """Commands that stand together, and the reply to the last of them."""
 
     __slots__ = ("commands", "deadline", "outcome")
 
-    def __init__(
-        self, commands: tuple[Command, ...], deadline: float, outcome: "asyncio.Future[Outcome]"
-    ) -> None:
-        self.commands, self.deadline, self.outcome = commands, deadline, outcome
+    def __init__(self, commands: tuple[Command, ...], outcome: "asyncio.Future[Outcome]") -> None:
+        self.commands, self.outcome = commands, outcome
+        self.deadline = 0.0
 
     def settle(self, outcome: Outcome) -> None:
         if not self.outcome.done():
@@ -53,8 +54,11 @@ class Node:
         """`dial` gives a new link, not yet connected. `limit` is in seconds."""
         self._dial, self._breaker, self._limit, self._probe_seconds = dial, breaker, limit, probe_seconds
         self._loop = asyncio.get_running_loop()
-        self._waiting: list[_Call] = []
-        self._expiry: asyncio.TimerHandle | None = None
+        self._fresh: list[_Asked] = []
+        """Of this turn of the loop."""
+        self._waiting: list[_Asked] = []
+        """For a link, in the order of their deadlines."""
+        self._expiry: Call | None = None
         self._idle: list[Link] = []
         self._links = 0
         self._tasks: set[asyncio.Task[None]] = set()
@@ -72,11 +76,10 @@ class Node:
         """
         if self._breaker.is_open or self._is_closed:
             raise StorageUnavailable("Redis did not answer lately, and is not asked until it does")
-        call = _Call(commands, self._loop.time() + self._limit, self._loop.create_future())
-        if not self._waiting:
-            self._loop.call_soon(self._send_waiting)
-        # They stand in the order of their deadlines.
-        self._waiting.append(call)
+        call = _Asked(commands, self._loop.create_future())
+        if not self._fresh:
+            self._loop.call_soon(self._take_fresh)
+        self._fresh.append(call)
         return call.outcome
 
     async def probe(self) -> None:
@@ -103,6 +106,15 @@ class Node:
             self._expiry.cancel()
         await self._close_idle()
 
+    def _take_fresh(self) -> None:
+        # Their time begins here: that the loop was busy until now is not the server's doing.
+        deadline = self._loop.time() + self._limit
+        for call in self._fresh:
+            call.deadline = deadline
+        self._waiting += self._fresh
+        self._fresh = []
+        self._send_waiting()
+
     def _send_waiting(self) -> None:
         while self._waiting and self._idle:
             batch, self._waiting = self._waiting[:MAX_BATCH], self._waiting[MAX_BATCH:]
@@ -113,7 +125,7 @@ class Node:
             self._links += 1
             self._start(self._connect())
         if self._expiry is None:
-            self._expiry = self._loop.call_at(self._waiting[0].deadline, self._expire)
+            self._expiry = Call(self._loop, self._waiting[0].deadline, self._expire)
 
     def _expire(self) -> None:
         """Give up those that found no link in time."""
@@ -121,7 +133,7 @@ class Node:
         late = [call for call in self._waiting if call.deadline <= now]
         self._waiting = self._waiting[len(late) :]
         following = self._waiting[0].deadline if self._waiting else None
-        self._expiry = None if following is None else self._loop.call_at(following, self._expire)
+        self._expiry = None if following is None else Call(self._loop, following, self._expire)
         if late:
             _give_up(late)
             self._failed()
@@ -141,7 +153,7 @@ class Node:
         else:
             self._give_back(link)
 
-    async def _carry(self, link: Link, batch: list[_Call]) -> None:
+    async def _carry(self, link: Link, batch: list[_Asked]) -> None:
         try:
             if await link.is_usable():
                 await self._exchange(link, batch)
@@ -154,10 +166,12 @@ class Node:
         finally:
             _give_up(batch)
 
-    async def _exchange(self, link: Link, batch: list[_Call]) -> None:
+    async def _exchange(self, link: Link, batch: list[_Asked]) -> None:
         commands = [command for call in batch for command in call.commands]
+        # Who waited long for a link leaves the server half its time at least.
+        deadline = max(batch[0].deadline, self._loop.time() + self._limit / 2)
         try:
-            replies = await link.exchange(commands, batch[0].deadline)
+            replies = await link.exchange(commands, deadline)
         except LinkBroken:
             self._links -= 1
             _give_up(batch)
@@ -191,8 +205,9 @@ class Node:
             self._start(self._probe_until_closed())
 
     def _give_up_waiting(self) -> None:
-        waiting, self._waiting = self._waiting, []
-        _give_up(waiting)
+        given_up = self._waiting + self._fresh
+        self._waiting, self._fresh = [], []
+        _give_up(given_up)
 
     async def _probe_until_closed(self) -> None:
         following = self._loop.time()
@@ -217,14 +232,14 @@ class Node:
         task.add_done_callback(self._tasks.discard)
 
 
-def _settle(batch: list[_Call], replies: list[Reply]) -> None:
+def _settle(batch: list[_Asked], replies: list[Reply]) -> None:
     place = 0
     for call in batch:
         place += len(call.commands)
         call.settle(replies[place - 1])
 
 
-def _give_up(calls: list[_Call]) -> None:
+def _give_up(calls: list[_Asked]) -> None:
     """Settle those that are not settled."""
     for call in calls:
         call.settle(StorageUnavailable("Redis does not answer"))
