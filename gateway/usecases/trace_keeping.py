@@ -73,7 +73,9 @@ class TraceKeeper:
         if self._spool is None:
             await self._traces.append(draft)
             return True
-        if sql_answers and self._ledger.admits() and await self._appended(draft, deadline):
+        # An empty spool was drained: then the ledger answers.
+        asks = sql_answers and (self._ledger.admits() or not self._spool.depth)
+        if asks and await self._appended(draft, deadline):
             return True
         try:
             await self._spool.add(draft)

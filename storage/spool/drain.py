@@ -5,7 +5,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
-from storage.errors import AlreadyExists, RequestIdReused, StorageError, StorageFull, StorageUnavailable
+from storage.errors import (
+    AlreadyExists,
+    NotFound,
+    RequestIdReused,
+    StorageError,
+    StorageFull,
+    StorageUnavailable,
+)
 from storage.ports import TraceDraft, TraceStore
 from storage.spool.spool import Spool
 
@@ -100,7 +107,16 @@ class Drains:
         try:
             await self._traces.append(draft)
         except (AlreadyExists, RequestIdReused):
-            await self._traces.append(beside(draft))
+            if not await self._is_stored(draft):
+                await self._traces.append(beside(draft))
+
+    async def _is_stored(self, draft: TraceDraft) -> bool:
+        """Whether the ledger has this very trace: an append that was reported as failed may have been done."""
+        try:
+            stored = await self._traces.get(draft.session.tenant_id, draft.trace_id)
+        except NotFound:
+            return False
+        return stored.record == draft.record
 
     async def _remove_left(self, spool: Spool) -> None:
         if spool is not self._spools[0] and not spool.refused:

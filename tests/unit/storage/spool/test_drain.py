@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from storage.conformance.samples import trace
-from storage.errors import AlreadyExists, LimitExceeded, StorageUnavailable
+from storage.errors import AlreadyExists, LimitExceeded, NotFound, StorageUnavailable
 from storage.ports import TraceDraft
 from storage.spool import Drains, Spool, open_spools
 from storage.spool.drain import AT_ONCE
@@ -25,6 +25,11 @@ class Store:
     refuses: set[str] = field(default_factory=set)
     answered: set[str] = field(default_factory=set)
     hangs: bool = False
+
+    async def get(self, tenant_id: str, trace_id: str) -> TraceDraft:
+        if trace_id not in self.stored:
+            raise NotFound("no such trace")
+        return self.stored[trace_id]
 
     async def append(self, draft: TraceDraft) -> Any:
         if self.hangs:
