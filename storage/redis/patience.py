@@ -1,7 +1,7 @@
 """A limit on how long the server takes, not on how long our own event loop is held up.
 
 Where the loop was busy past the deadline, the answer may lie in the socket already, and loops differ in whether they
-run timers or read sockets first (uvloop runs timers). So once the deadline has passed the sockets are read once more.
+read sockets or run timers first. So once the deadline has passed the sockets are read once more.
 """
 
 import asyncio
