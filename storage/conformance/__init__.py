@@ -17,6 +17,7 @@ from storage.conformance.processes import ProcessSuite
 from storage.conformance.receipts import ReceiptSuite
 from storage.conformance.retrieval import RetrievalSuite
 from storage.conformance.sessions import SessionCacheSuite
+from storage.conformance.shared_epochs import SharedEpochsSuite
 from storage.conformance.stored_epochs import EpochSuite
 from storage.conformance.texts import TextSuite
 from storage.conformance.traces import TraceSuite
@@ -37,6 +38,7 @@ __all__ = [
     "RetiredFactSuite",
     "RetrievalSuite",
     "SessionCacheSuite",
+    "SharedEpochsSuite",
     "TextSuite",
     "TraceSuite",
     "TranscriptSuite",
