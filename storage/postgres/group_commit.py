@@ -61,7 +61,7 @@ class GroupCommit:
         pending = Pending(entry, loop.create_future(), loop.time() + self._seconds)
         self._waiting += 1
         self._enqueue(entry.draft.session.tenant_id, pending)
-        return await asyncio.shield(pending.done)
+        return await pending.done
 
     async def close(self) -> None:
         """Refuse what is new and do what was accepted."""
@@ -85,10 +85,11 @@ class GroupCommit:
         queue = self._queues[tenant_id]
         while queue:
             batch = take(queue)
-            if self._give_up(batch):
-                continue
-            for pending, outcome in zip(batch, await self._outcomes(tenant_id, batch), strict=True):
-                self._settle(queue, pending, outcome)
+            if not self._give_up(batch):
+                for pending, outcome in zip(batch, await self._outcomes(tenant_id, batch), strict=True):
+                    self._settle(queue, pending, outcome)
+            # Who was answered may be back at once: without this round of the loop, small and large batches alternate.
+            await asyncio.sleep(0)
         del self._queues[tenant_id]
 
     def _give_up(self, batch: Sequence[Pending]) -> bool:
@@ -120,12 +121,13 @@ class GroupCommit:
 
     def _finish(self, pending: Pending, outcome: Seal | StorageError) -> None:
         self._waiting -= 1
+        if pending.done.done():
+            # The caller went away.
+            return
         if isinstance(outcome, Seal):
             pending.done.set_result(outcome)
-            return
-        pending.done.set_exception(outcome)
-        # Looked at here, so that a caller that went away leaves no line in a log.
-        pending.done.exception()
+        else:
+            pending.done.set_exception(outcome)
 
 
 def take(queue: deque[Pending]) -> list[Pending]:
