@@ -1,5 +1,6 @@
 """Backup and restore by the commands of docs/operations.md, of a database that row-level security protects."""
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -29,6 +30,13 @@ def run(program: str, folder: Path, **urls: str) -> subprocess.CompletedProcess[
         words = [word.replace(f"${name}", url) for word in words]
     words[0] = str(binaries.postgres_folder() / "bin" / program)
     return subprocess.run(words, capture_output=True, text=True, cwd=folder, check=False)
+
+
+def belongs_to(folder: Path, like: Path) -> None:
+    """Give a folder to the owner of another: where root runs servers as `nobody`, what root copies is not theirs."""
+    owner = like.stat()
+    for path in [folder, *folder.rglob("*")]:
+        os.chown(path, owner.st_uid, owner.st_gid)
 
 
 def test_a_dump_by_the_documented_role_holds_all_tenants_and_restores_into_an_empty_database(
@@ -67,6 +75,7 @@ def test_a_base_backup_starts_as_a_server_of_its_own(tmp_path: Path):
             other.stop()
             made = run("pg_basebackup", folder, REPLICATION_URL=server.url())
             assert made.returncode == 0, made.stderr
+            belongs_to(folder / "base", folder / "data")
             (folder / "data").rename(folder / "unused")
             (folder / "base").rename(folder / "data")
             other.restart()
