@@ -5,8 +5,7 @@ An entry is four numbers as text, `first second confirmed stands`: the epochs (f
 the scripts do and why is said in `storage.epochs.shared`; epochs are not secret and lie in clear.
 """
 
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from assemblers.records import UserRef
 from storage.epochs.shared import FRESH_SECONDS, KEPT_SECONDS, Mark, SharedState
@@ -22,7 +21,8 @@ _KEPT_MS: Final = KEPT_SECONDS * 1000
 
 _READ: Final = script("""
 local time = redis.call('TIME')
-return {time[1], time[2], redis.call('GET', KEYS[1])}
+local entry = string.match(redis.call('GET', KEYS[1]) or '', '^%d+ %d+ %d+ %d$')
+return time[1] .. ' ' .. time[2] .. ' ' .. (entry or '')
 """)
 
 # ARGV: epochs, mark, longest age of a mark, milliseconds to keep it.
@@ -71,8 +71,7 @@ redis.call('SET', KEYS[1], first .. ' ' .. second .. ' ' .. confirmed .. ' 0', '
 """)
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
+class _Entry(NamedTuple):
     """What was read of one entry. Milliseconds of its server; `confirmed` is 0 where SQL never confirmed it."""
 
     now: int
@@ -135,14 +134,14 @@ class RedisEpochs:
 
 
 def _parsed(reply: Value) -> _Entry:
-    match reply:
-        case [bytes(seconds), bytes(micros), bytes(text)]:
-            now = int(seconds) * 1000 + int(micros) // 1000
-            numbers = text.split(b" ")
-            if len(numbers) == 4 and all(number.isdigit() for number in numbers):
-                first, second, confirmed, stands = map(int, numbers)
-                return _Entry(now, first, second, confirmed, stands=stands == 1)
-            return _Entry(now, 0, 0, 0, stands=False)
-        case [bytes(seconds), bytes(micros), None]:
-            return _Entry(int(seconds) * 1000 + int(micros) // 1000, 0, 0, 0, stands=False)
-    raise StorageUnavailable("Redis gave no epochs")
+    """The instant in seconds and microseconds, and the entry's four numbers where there is one."""
+    words = reply.split() if isinstance(reply, bytes) else []
+    try:
+        seconds, micros, *entry = map(int, words)
+    except ValueError:
+        raise StorageUnavailable("Redis gave no epochs") from None
+    now = seconds * 1000 + micros // 1000
+    if len(entry) != 4:
+        return _Entry(now, 0, 0, 0, stands=False)
+    first, second, confirmed, stands = entry
+    return _Entry(now, first, second, confirmed, stands=stands == 1)

@@ -32,7 +32,7 @@ def encode_facts(snapshot: FactSnapshot) -> bytes:
 def decode_facts(user: UserRef, raw: bytes) -> FactSnapshot:
     """The user's snapshot that `encode_facts` wrote. Raises `UnknownFormat`."""
     try:
-        version, epoch, facts = json.loads(raw)
+        version, epoch, facts = json.loads(raw.decode())
         if version != FORMAT:
             raise UnknownFormat("facts of another format")
         return FactSnapshot(epoch, tuple(_fact(user, *fields) for fields in facts))

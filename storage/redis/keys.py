@@ -4,6 +4,7 @@ The tag is a digest, so that no brace in an id can move a key to another slot; i
 the first pair of braces. Keys with equal tags lie on one server.
 """
 
+from functools import lru_cache
 from hashlib import blake2b
 
 from assemblers.records import SessionRef, UserRef
@@ -30,6 +31,8 @@ def request_name(space: str, user: UserRef, method: str, request_id: str) -> byt
     return _name(space, user.tenant_id, user.user_id, method, request_id)
 
 
+# Most calls are for the sessions and users of the calls just before.
+@lru_cache(maxsize=16_384)
 def _name(space: str, *parts: str) -> bytes:
     tag = blake2b(build_key(*parts), digest_size=8).hexdigest()
     return b"muniment:{%b}:%b" % (tag.encode(), build_key(space, *parts))

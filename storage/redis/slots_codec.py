@@ -29,7 +29,7 @@ def encode_slots(slots: Slots) -> bytes:
 def decode_slots(raw: bytes) -> Slots:
     """The slots that `encode_slots` wrote. Raises `UnknownFormat`."""
     try:
-        version, focus, filters, answer_format, questions = json.loads(raw)
+        version, focus, filters, answer_format, questions = json.loads(raw.decode())
         if version != FORMAT:
             raise UnknownFormat("slots of another format")
         return Slots(

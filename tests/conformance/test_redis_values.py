@@ -212,3 +212,19 @@ async def test_scripts_survive_a_server_that_forgot_them(everything: Everything,
     await everything.sessions.put(SESSION, Slots(), 0, NOW, 60)
     await raw.script_flush()
     assert await everything.sessions.put(SESSION, Slots(), 1, NOW, 60)
+
+
+@pytest.mark.parametrize("entry", [b"", b"something", b"1 2 3", b"1 2 x 1", b"-1 2 3 1"])
+async def test_an_entry_of_epochs_that_cannot_be_read_is_none_and_can_be_replaced(
+    everything: Everything, raw: "Redis", entry: bytes
+) -> None:
+    epochs = everything.epochs
+    mark = (await epochs.read(USER)).mark
+    await epochs.fill(USER, Epochs(1, 1, 1), mark, keep_unknown=False)
+    for name in await names(raw):
+        await raw.set(name, entry, px=60_000)
+    state = await epochs.read(USER)
+    assert (state.epochs, state.is_fresh) == (None, False)
+    await epochs.announce_user(USER, 2, None)
+    await epochs.fill(USER, Epochs(2, 1, 1), state.mark, keep_unknown=False)
+    assert (await epochs.read(USER)).epochs == Epochs(2, 1, 1)
