@@ -8,7 +8,7 @@ import asyncpg
 import pytest
 
 from storage.errors import SchemaMismatch, StorageUnavailable
-from storage.postgres import PostgresStorage
+from storage.postgres import PostgresStorage, starting
 from storage.postgres.migrating import MigrationRefused, upgrade
 from storage.postgres.starting import MIGRATION_LOCK, MONTHS_AHEAD, RoleRefused
 from storage.sql.engine import Connection, Scope
@@ -133,3 +133,14 @@ async def test_a_gateway_makes_the_parts_that_are_missing(postgres: PostgresData
         while True:
             if await asyncio.to_thread(postgres.execute, count) == str(1 + 1 + MONTHS_AHEAD):
                 break
+
+
+async def test_a_migration_that_does_not_end_ends_the_wait(
+    postgres: PostgresDatabase, opener: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(starting, "MIGRATION_SECONDS", 0.3)
+    migrator = await asyncpg.connect(postgres.owner_url)
+    await migrator.execute("SELECT pg_advisory_lock($1)", MIGRATION_LOCK)
+    with pytest.raises(SchemaMismatch, match="under way"):
+        await opener(postgres.url)
+    await migrator.close()
