@@ -30,13 +30,15 @@ class Cluster:
         *,
         password: str | None = None,
         flavour: Flavour = Flavour.VALKEY,
-        temporary: bool = False,
+        scratch: Path | None = None,
     ) -> Self:
-        """Start the nodes, give each a third of the slots, and return once all agree. Raises `ServerError`."""
+        """Start the nodes, give each a third of the slots, and return once all agree.
+
+        `scratch` is a folder that is removed if the owner dies. Raises `ServerError`."""
         with ExitStack() as started:
             nodes = tuple(
                 started.enter_context(
-                    Valkey.start(folder / f"node-{number}", _options(password, flavour), temporary=temporary)
+                    Valkey.start(folder / f"node-{number}", _options(password, flavour), scratch=scratch)
                 )
                 for number in range(NODES)
             )

@@ -36,26 +36,27 @@ class PostgresOptions:
 class Postgres(Server):
     """A running cluster. Its data stay in the folder."""
 
-    def __init__(self, folder: Path, options: PostgresOptions, launch: Launch, *, temporary: bool) -> None:
+    def __init__(self, folder: Path, options: PostgresOptions, launch: Launch, scratch: Path | None) -> None:
         self._folder = folder
         self._options = options
         self._launch = launch
-        self._temporary = temporary
+        self._scratch = scratch
         super().__init__(options.port)
 
     @classmethod
-    def start(cls, folder: Path, options: PostgresOptions | None = None, *, temporary: bool = False) -> Self:
+    def start(
+        cls, folder: Path, options: PostgresOptions | None = None, *, scratch: Path | None = None
+    ) -> Self:
         """Make the cluster where the folder has none, and return once it takes connections.
 
-        The folder of a `temporary` one is removed if the owner dies; who stops it removes the folder itself. Raises
-        `ServerError`.
+        `scratch` is a folder that is removed if the owner dies. Raises `ServerError`.
         """
         chosen = PostgresOptions() if options is None else options
         folder = folder.resolve()
         launch = launching.prepare(chosen.run_as or launching.choose(), folder)
         if not (folder / "data" / "PG_VERSION").exists():
             _init(folder, chosen, launch)
-        return cls(folder, chosen, launch, temporary=temporary)
+        return cls(folder, chosen, launch, scratch=scratch)
 
     @property
     def admin(self) -> PostgresAdmin:
@@ -96,7 +97,7 @@ class Postgres(Server):
             signal.SIGINT,
             self._launch.user,
         )
-        process = ServerProcess.start(command, remove=self._folder if self._temporary else None)
+        process = ServerProcess.start(command, remove=self._scratch)
         process.wait_until(lambda: _ready(self.data, process.pid))
         return process
 

@@ -21,14 +21,14 @@ QUICK = PostgresOptions(fsync=False)
 @contextmanager
 def temporary_postgres(options: PostgresOptions = QUICK) -> Iterator[Postgres]:
     """A cluster of its own; pass `PostgresOptions()` where durability is the subject."""
-    with _folder("postgres") as folder, Postgres.start(folder, options, temporary=True) as server:
+    with _folder("postgres") as folder, Postgres.start(folder, options, scratch=folder) as server:
         yield server
 
 
 @contextmanager
 def temporary_valkey(options: ValkeyOptions | None = None) -> Iterator[Valkey]:
     """A server of its own."""
-    with _folder("valkey") as folder, Valkey.start(folder, options, temporary=True) as server:
+    with _folder("valkey") as folder, Valkey.start(folder, options, scratch=folder) as server:
         yield server
 
 
@@ -37,7 +37,7 @@ def temporary_cluster(password: str | None = None, flavour: Flavour = Flavour.VA
     """Three nodes of its own."""
     with (
         _folder("cluster") as folder,
-        Cluster.start(folder, password=password, flavour=flavour, temporary=True) as cluster,
+        Cluster.start(folder, password=password, flavour=flavour, scratch=folder) as cluster,
     ):
         yield cluster
 

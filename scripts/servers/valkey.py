@@ -42,18 +42,20 @@ class ValkeyOptions:
 class Valkey(Server):
     """A running server. What it holds is gone after its end unless `append_only`."""
 
-    def __init__(self, folder: Path, options: ValkeyOptions, *, temporary: bool) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, options: ValkeyOptions, scratch: Path | None) -> None:
+        self.folder = folder
         self._options = options
-        self._temporary = temporary
+        self._scratch = scratch
         self._binary = _binary(options.flavour)
         super().__init__(options.port)
 
     @classmethod
-    def start(cls, folder: Path, options: ValkeyOptions | None = None, *, temporary: bool = False) -> Self:
-        """Return once it answers. The folder of a `temporary` one goes if the owner dies. Raises `ServerError`."""
+    def start(
+        cls, folder: Path, options: ValkeyOptions | None = None, *, scratch: Path | None = None
+    ) -> Self:
+        """Return once it answers. `scratch` is a folder that is removed if the owner dies. Raises `ServerError`."""
         folder.mkdir(parents=True, exist_ok=True)
-        return cls(folder.resolve(), ValkeyOptions() if options is None else options, temporary=temporary)
+        return cls(folder.resolve(), ValkeyOptions() if options is None else options, scratch=scratch)
 
     def url(self, database: int = 0) -> str:
         """`redis://[:password@]127.0.0.1:port/database`."""
@@ -101,8 +103,8 @@ class Valkey(Server):
 
     def launch(self) -> ServerProcess:
         """Start the process on `port` and return once it answers."""
-        command = Command([self._binary, self._write_settings()], self._folder / "server.log", signal.SIGTERM)
-        process = ServerProcess.start(command, remove=self._folder if self._temporary else None)
+        command = Command([self._binary, self._write_settings()], self.folder / "server.log", signal.SIGTERM)
+        process = ServerProcess.start(command, remove=self._scratch)
         process.wait_until(lambda: self._is_ready(process.pid))
         return process
 
@@ -111,7 +113,7 @@ class Valkey(Server):
         settings = {
             "bind": ports.HOST,
             "port": str(self.port),
-            "dir": str(self._folder),
+            "dir": str(self.folder),
             "save": "",
             "appendonly": "yes" if self._options.append_only else "no",
             "maxmemory": str(self._options.max_memory),
@@ -119,7 +121,7 @@ class Valkey(Server):
             **({} if self._options.password is None else {"requirepass": self._options.password}),
             **self._options.settings,
         }
-        file = self._folder / "server.conf"
+        file = self.folder / "server.conf"
         file.touch(mode=0o600)
         file.write_text("".join(f"{name} {_quoted(value)}\n" for name, value in settings.items()))
         return file

@@ -31,10 +31,11 @@ NEVER = Retry(NoBackoff(), 0)
 
 OWNER = """
 import os, signal, sys
-from scripts.servers.temporary import temporary_postgres, temporary_valkey
-with temporary_postgres() as postgres, temporary_valkey() as valkey:
+from scripts.servers.temporary import temporary_cluster, temporary_postgres
+with temporary_postgres() as postgres, temporary_cluster() as cluster:
     postgres.pause()
-    print(postgres.pid, postgres.data.parent, valkey.pid, flush=True)
+    nodes = cluster.nodes
+    print(postgres.data.parent, nodes[0].folder.parent, postgres.pid, *(n.pid for n in nodes), flush=True)
     os.kill(os.getpid(), signal.SIGKILL)
 """
 
@@ -210,6 +211,8 @@ def test_servers_and_their_folders_go_with_an_owner_that_is_killed():
         check=False,
     )
     assert done.returncode == -signal.SIGKILL, done.stderr
-    postgres, folder, valkey = done.stdout.split()
-    eventually(lambda: not process_tree.alive(int(postgres)) and not process_tree.alive(int(valkey)))
-    eventually(lambda: not Path(folder).exists())
+    words = done.stdout.split()
+    folders, pids = [Path(word) for word in words[:2]], [int(word) for word in words[2:]]
+    assert len(pids) == 4
+    eventually(lambda: not any(process_tree.alive(pid) for pid in pids))
+    eventually(lambda: not any(folder.exists() for folder in folders))
