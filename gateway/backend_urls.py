@@ -9,6 +9,8 @@ from pydantic import SecretStr
 
 DATABASE_FORM = "postgresql://USER:PASSWORD@HOST:5432/DATABASE"
 REDIS_FORM = "redis://HOST:6379/0, or rediss://… over TLS"
+_CLUSTERS = ("redis+cluster", "rediss+cluster")
+"""Name several nodes, with commas between them."""
 
 
 def database_url(value: object) -> SecretStr | None:
@@ -18,7 +20,7 @@ def database_url(value: object) -> SecretStr | None:
 
 def redis_url(value: object) -> SecretStr | None:
     """The URL of Redis; None for an empty one. Raises ValueError with the remedy."""
-    return _checked(value, "redis_url", ("redis", "rediss"), REDIS_FORM, needs_path=False)
+    return _checked(value, "redis_url", ("redis", "rediss", *_CLUSTERS), REDIS_FORM, needs_path=False)
 
 
 def _checked(
@@ -37,8 +39,10 @@ def _checked(
 def _fits(text: str, schemes: tuple[str, ...], needs_path: bool) -> bool:
     try:
         parts = urlsplit(text)
-        # Reading the port is what checks it.
-        _ = parts.port
+        hosts = parts.netloc.rpartition("@")[2]
+        for host in hosts.split(",") if parts.scheme in _CLUSTERS else (hosts,):
+            # Reading the port is what checks it.
+            _ = urlsplit(f"//{host}").port
     except ValueError:
         return False
     # A host may also be a folder with a socket, which Postgres's URLs have among their parameters.

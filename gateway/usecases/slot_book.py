@@ -1,7 +1,10 @@
 """Reads and changes the slots of a session, which several turns may do at once."""
 
+import asyncio
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from typing import NamedTuple
+from weakref import WeakValueDictionary
 
 from assemblers.policy.model import Policy
 from assemblers.records import SessionRef, Slots
@@ -11,9 +14,14 @@ from storage.lru import Lru
 from storage.ports import SessionCache, SessionState
 
 ATTEMPTS = 8
-"""How often a change is applied anew when others were faster; each of them made progress, so this is plenty."""
+"""How often a change is applied anew when other processes were faster, each of which made progress: this is plenty."""
 KNOWN_SESSIONS = 100_000
-"""Sessions whose latest revision is remembered: a number each."""
+"""Sessions of which it is remembered what was stored last: a number and an instant each."""
+
+
+class _Stored(NamedTuple):
+    revision: int
+    expires: datetime
 
 
 class SlotBook:
@@ -21,7 +29,8 @@ class SlotBook:
 
     def __init__(self, cache: SessionCache) -> None:
         self._cache = cache
-        self._revisions: Lru[SessionRef, int] = Lru(KNOWN_SESSIONS)
+        self._stored: Lru[SessionRef, _Stored] = Lru(KNOWN_SESSIONS)
+        self._turns: WeakValueDictionary[SessionRef, asyncio.Lock] = WeakValueDictionary()
 
     async def read(self, session: SessionRef, now: datetime) -> SessionState:
         """The state; revision 0 and empty slots where there is none or it expired."""
@@ -29,22 +38,25 @@ class SlotBook:
 
     def is_behind(self, session: SessionRef, state: SessionState) -> bool:
         """Whether this process has stored a later state than the one that was read: the cache lost writes, as when a
-        replica that was behind took over. A session that is not there at all began anew."""
-        return 0 < state.revision < (self._revisions.get(session) or 0)
+        replica that was behind took over. A session that is not there at all began anew, and so did one that is of a
+        lower revision but ends later."""
+        stored = self._stored.get(session)
+        if stored is None or not 0 < state.revision < stored.revision:
+            return False
+        return state.expire_time is None or state.expire_time <= stored.expires
 
     async def put(
         self, session: SessionRef, policy: Policy, now: datetime, slots: Slots, expected_revision: int
     ) -> bool:
         """Store and touch the slots if nobody else changed them since that revision. Raises `StorageUnavailable`."""
+        seconds = whole_seconds(policy.slots.ttl)
         try:
-            stored = await self._cache.put(
-                session, slots, expected_revision, now, whole_seconds(policy.slots.ttl)
-            )
+            stored = await self._cache.put(session, slots, expected_revision, now, seconds)
         except StorageFull:
             # Nobody can remove anything to make room in a cache, so it is as if it were not there.
             raise StorageUnavailable("the cache of sessions has no room") from None
         if stored:
-            self._revisions.put(session, expected_revision + 1)
+            self._stored.put(session, _Stored(expected_revision + 1, now + timedelta(seconds=seconds)))
         return stored
 
     async def change(
@@ -54,12 +66,14 @@ class SlotBook:
 
         Raises Aborted when the session is fought over without end.
         """
-        for _ in range(ATTEMPTS):
-            state = await self.read(session, now)
-            slots = change(state.slots)
-            if await self.put(session, policy, now, slots, state.revision):
-                expires = now + timedelta(seconds=whole_seconds(policy.slots.ttl))
-                return SessionState(slots, state.revision + 1, expires)
+        # The changes of this process take turns: fighting over the revision is for those who cannot see each other.
+        async with self._turns.setdefault(session, asyncio.Lock()):
+            for _ in range(ATTEMPTS):
+                state = await self.read(session, now)
+                slots = change(state.slots)
+                if await self.put(session, policy, now, slots, state.revision):
+                    expires = now + timedelta(seconds=whole_seconds(policy.slots.ttl))
+                    return SessionState(slots, state.revision + 1, expires)
         raise Aborted(
             Reason.REVISION_CONFLICT,
             "session: it is being changed by many calls at once: read it again and repeat",
@@ -68,7 +82,7 @@ class SlotBook:
 
     async def drop(self, session: SessionRef) -> None:
         """Forget the session."""
-        self._revisions.forget(session)
+        self._stored.forget(session)
         await self._cache.drop(session)
 
 

@@ -134,6 +134,15 @@ def test_servers_come_from_the_environment_and_are_not_shown(monkeypatch):
     assert "secret-word" not in repr(settings) + str(settings) + str(settings.model_dump())
 
 
+@pytest.mark.parametrize("scheme", ["redis+cluster", "rediss+cluster"])
+def test_a_cluster_may_be_given_by_several_nodes(monkeypatch, scheme):
+    url = f"{scheme}://user:secret-word@one:7000,two:7001"
+    set_variables(monkeypatch, **(PRODUCTION | {"REDIS_URL": url}))
+    given = Settings().redis_url
+    assert given is not None
+    assert given.get_secret_value() == url
+
+
 def test_an_empty_variable_is_no_server(monkeypatch):
     set_variables(monkeypatch, DATABASE_URL="", REDIS_URL="")
     assert (Settings().database_url, Settings().redis_url) == (None, None)
@@ -158,7 +167,16 @@ def test_a_wrong_database_url_is_refused_with_its_form_and_without_itself(monkey
 
 
 @pytest.mark.parametrize(
-    "url", ["http://secret-word", "redis://", "secret-word:6379", "redis://h:secret-word"]
+    "url",
+    [
+        "http://secret-word",
+        "redis://",
+        "secret-word:6379",
+        "redis://h:secret-word",
+        "redis://h:1,g:2",
+        "redis+cluster://h:1,g:secret-word",
+        "redis+cluster://",
+    ],
 )
 def test_a_wrong_redis_url_is_refused_with_its_form_and_without_itself(monkeypatch, url):
     told = refusal(monkeypatch, **(PRODUCTION | {"REDIS_URL": url}))
