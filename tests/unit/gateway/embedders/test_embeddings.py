@@ -12,6 +12,7 @@ from gateway.embedders import (
     EmbeddingMismatch,
     Embeddings,
 )
+from gateway.embedders.embeddings import MAX_UNDER_WAY
 
 SPACE = VectorSpace("toy@1", 2)
 EAST = np.array([1, 0], np.float32)
@@ -106,6 +107,62 @@ async def test_what_was_discarded_is_asked_for_again():
         await embeddings.question("who?", 1.0)
     toy.answer = None
     assert (await embeddings.question("who?", 1.0)).tolist() == [4000, 0]
+
+
+class Gated(Toy):
+    """Answers once it is let go."""
+
+    def __init__(self):
+        super().__init__()
+        self.gate = asyncio.Event()
+
+    async def embed(self, texts):
+        self.asked += texts
+        await self.gate.wait()
+        return Embedded(SPACE.id, np.stack([EAST] * len(texts)))
+
+
+async def test_a_vector_that_came_too_late_serves_the_next_call():
+    gated = Gated()
+    embeddings = Embeddings(gated)
+    with pytest.raises(EmbedderLate):
+        await embeddings.question("who?", 0.01)
+    gated.gate.set()
+    assert (await embeddings.question("who?", 30.0)).tolist() == [4000, 0]
+    assert gated.asked == ["query: who?"]
+
+
+async def test_calls_with_the_same_question_share_its_vector():
+    gated = Gated()
+    embeddings = Embeddings(gated)
+    calls = [asyncio.create_task(embeddings.question("who?", 30.0)) for _ in range(5)]
+    await asyncio.sleep(0)
+    calls[0].cancel()
+    gated.gate.set()
+    assert [(await call).tolist() for call in calls[1:]] == [[4000, 0]] * 4
+    assert gated.asked == ["query: who?"]
+
+
+async def test_more_questions_than_can_be_embedded_in_time_are_told_at_once():
+    gated = Gated()
+    embeddings = Embeddings(gated)
+    calls = [asyncio.create_task(embeddings.question(f"{i}?", 30.0)) for i in range(MAX_UNDER_WAY)]
+    await asyncio.sleep(0)
+    with pytest.raises(EmbedderLate):
+        await embeddings.question("one more?", 30.0)
+    gated.gate.set()
+    await asyncio.gather(*calls)
+    assert len(await embeddings.question("one more?", 30.0)) == 2
+
+
+async def test_closing_gives_up_what_is_under_way():
+    embeddings = Embeddings(Gated())
+    call = asyncio.create_task(embeddings.question("who?", 30.0))
+    await asyncio.sleep(0)
+    embeddings.close()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+    assert embeddings._under_way == {}
 
 
 async def test_a_cancelled_call_stays_cancelled():
