@@ -10,7 +10,6 @@ from typing import Final
 from storage.encryption.errors import KeyFileError
 from storage.encryption.file_provider import FileKeyProvider
 from storage.encryption.key_file import create_key_file
-from storage.errors import StorageUnavailable
 
 KEY_FILE_NAME: Final = "master.key"
 
@@ -18,7 +17,7 @@ KEY_FILE_NAME: Final = "master.key"
 def embedded_provider(folder: Path, in_use: bool) -> FileKeyProvider:
     """The provider on the folder's key file. `in_use`: something is encrypted already; else a missing file is made.
 
-    Raises `KeyFileError` where the file is unusable, or missing beside a database that needs it.
+    Raises `KeyFileError` where the file is unusable, cannot be made, or is missing beside a database that needs it.
     """
     path = folder / KEY_FILE_NAME
     if not path.exists():
@@ -27,8 +26,5 @@ def embedded_provider(folder: Path, in_use: bool) -> FileKeyProvider:
                 "the database is encrypted and master.key is missing beside it: put it back, "
                 "or name the file with --master-key-file"
             )
-        try:
-            create_key_file(path)
-        except OSError as error:
-            raise StorageUnavailable("the data folder cannot be created or written") from error
+        create_key_file(path)
     return FileKeyProvider(path)

@@ -7,8 +7,9 @@ nothing that can be served without SQL, and makes one call a second wait.
 """
 
 import asyncio
+import logging
 from collections.abc import Callable, Coroutine, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Generic, TypeVar
 
 from storage.encryption.data_key import DataKey
@@ -17,6 +18,7 @@ from storage.errors import StorageDamaged, StorageUnavailable
 from storage.loads import Loads
 from storage.lru import Lru
 
+_log = logging.getLogger(__name__)
 K = TypeVar("K", bound=Hashable)
 
 FRESH_SECONDS: Final = 60.0
@@ -46,7 +48,7 @@ class KeyCache(Generic[K]):
         """`load` gives an owner's key, or None where it has none. `monotonic` gives seconds."""
         self._load, self._monotonic = load, monotonic
         self._entries: Lru[K, _Entry] = Lru(capacity)
-        self._silent_until = 0.0
+        self._silent_until = self._quiet_until = 0.0
         self._loads: Loads[K, tuple[float, DataKey | None]] = Loads(self._keep)
 
     def peek(self, owner: K) -> DataKey | None:
@@ -80,12 +82,21 @@ class KeyCache(Generic[K]):
                 return await self._loaded(owner)
         except StorageDamaged:
             raise
-        except MasterKeyError:
-            # Of this owner's tenant only: the file with a new master key has not come here yet.
+        except MasterKeyError as error:
+            # A matter of this owner's tenant: the file with a new master key has not come here yet.
+            self._warn(error)
+            until = min(self._monotonic() + RETRY_SECONDS, entry.held_until)
+            self._entries.put(owner, replace(entry, fresh_until=until))
             return entry.key
         except (TimeoutError, StorageUnavailable):
             self._silent_until = self._monotonic() + RETRY_SECONDS
             return entry.key
+
+    def _warn(self, error: MasterKeyError) -> None:
+        """Tell the operator, who has an hour to help."""
+        if self._monotonic() >= self._quiet_until:
+            self._quiet_until = self._monotonic() + FRESH_SECONDS
+            _log.warning("keys cannot be looked up again, and serve for an hour at most: %s", error)
 
     async def _loaded(self, owner: K) -> DataKey | None:
         _, key = await self._loads.get(owner, lambda: self._timed_load(owner))

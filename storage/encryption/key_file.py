@@ -52,11 +52,12 @@ def new_master_key(spare: bool = False) -> MasterKey:
 def create_key_file(path: Path) -> MasterKey:
     """Make a file with one key. Raises `KeyFileExists`, and leaves the file that is there as it is."""
     key = new_master_key()
-    with _temporary(path, (key,)) as temporary:
+    with _writing(), _temporary(path, (key,)) as temporary:
         try:
             os.link(temporary, path)
         except FileExistsError:
             raise KeyFileExists("the file exists; choose another name") from None
+        _sync_folder(path.parent)
     return key
 
 
@@ -110,10 +111,18 @@ def remove_master_keys(path: Path, key_ids: frozenset[str]) -> None:
 
 def _change(path: Path, changed: Callable[[tuple[MasterKey, ...]], Sequence[MasterKey]]) -> None:
     target = path.resolve()  # a link stays a link
-    with _locked(target.parent), _temporary(target, changed(read_key_file(target))) as temporary:
+    with _writing(), _locked(target.parent), _temporary(target, changed(read_key_file(target))) as temporary:
+        _keep_owner(target, temporary)
         temporary.replace(target)
-        # The lock and the temporary file's folder are the same; the name is durable once that is synced.
         _sync_folder(target.parent)
+
+
+@contextmanager
+def _writing() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise KeyFileError("the master key file or its folder cannot be written") from error
 
 
 @contextmanager
@@ -130,10 +139,7 @@ def _locked(folder: Path) -> Iterator[None]:
 def _temporary(path: Path, keys: Sequence[MasterKey]) -> Iterator[Path]:
     """A durable file with these keys in the same folder; it is gone afterwards, unless it was given another name."""
     lines = [_line(key) for key in keys]
-    try:
-        descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=".master-key-")  # mode 0600
-    except OSError as error:
-        raise KeyFileError("the folder of the master key file cannot be written") from error
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=".master-key-")  # mode 0600
     temporary = Path(name)
     try:
         with os.fdopen(descriptor, "wb") as file:
@@ -141,9 +147,15 @@ def _temporary(path: Path, keys: Sequence[MasterKey]) -> Iterator[Path]:
             file.flush()
             os.fsync(file.fileno())
         yield temporary
-        _sync_folder(path.parent)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _keep_owner(path: Path, temporary: Path) -> None:
+    """An administrator who rotates must not take the file away from the gateway's user."""
+    status = path.stat()
+    os.chown(temporary, status.st_uid, status.st_gid)
+    temporary.chmod(stat.S_IMODE(status.st_mode))
 
 
 def _line(key: MasterKey) -> str:

@@ -121,14 +121,20 @@ async def test_of_all_owners_one_a_second_waits_for_a_store_that_is_out(
 
 
 async def test_a_master_key_that_has_not_come_yet_holds_up_its_own_tenant_only(
-    cache: KeyCache[str], source: Source, clock: Clock
+    cache: KeyCache[str], source: Source, clock: Clock, caplog: pytest.LogCaptureFixture
 ):
     held = [await cache.get(owner) for owner in ("ada", "bob")]
     clock.seconds += FRESH_SECONDS
     source.errors = {"ada": MasterKeyMissing("mk-new")}
     source.keys["bob"] = a_key()
-    assert await cache.get("ada") is held[0]
+    assert await cache.get("ada") is await cache.get("ada") is held[0]
     assert await cache.get("bob") is source.keys["bob"]
+    assert source.loads == 4
+    clock.seconds += RETRY_SECONDS
+    assert await cache.get("ada") is held[0]
+    # The operator is told once a minute.
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+    assert "mk-new" in caplog.text
 
 
 async def test_a_damaged_key_is_told_and_holds_nobody_elses_back(

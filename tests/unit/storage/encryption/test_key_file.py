@@ -150,10 +150,27 @@ def test_a_change_that_fails_before_it_is_durable_leaves_the_old_file(
         raise OSError("no space")
 
     monkeypatch.setattr(os, "fsync", fail)
-    with pytest.raises(OSError, match="no space"):
+    with pytest.raises(KeyFileError, match="cannot be written"):
         add_master_key(key_file)
     assert key_file.read_bytes() == before
     assert names_in(key_file.parent) == [key_file.name]
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o400])
+def test_a_changed_file_keeps_its_owner_and_mode(key_file: Path, mode: int, monkeypatch: pytest.MonkeyPatch):
+    """Else an administrator's rotation would lock out the gateway's user."""
+    given: list[tuple[int, int]] = []
+    monkeypatch.setattr(os, "chown", lambda _, uid, gid: given.append((uid, gid)))
+    key_file.chmod(mode)
+    owner = key_file.stat()
+    add_master_key(key_file)
+    assert key_file.stat().st_mode & 0o777 == mode
+    assert given == [(owner.st_uid, owner.st_gid)]
+
+
+def test_a_folder_that_is_not_there_is_told_when_adding(tmp_path: Path):
+    with pytest.raises(KeyFileError):
+        add_spare_key(tmp_path / "missing" / "master.key")
 
 
 def test_a_link_to_the_file_stays_a_link(key_file: Path, tmp_path: Path):
