@@ -103,15 +103,18 @@ async def _shared(settings: Settings, stack: AsyncExitStack, database_url: str) 
     stack.push_async_callback(announcer.close)
     storage = await _postgres(settings, stack, database_url, provider, announcer)
     # What Redis holds is sealed under keys that lie in the database.
-    storage.sessions = RedisSessions(redis, storage.keys)
-    storage.facts = facts = SharedFacts(storage.facts, RedisFactCopies(redis, storage.keys), known.last)
+    storage.sessions = sessions = RedisSessions(redis, storage.keys)
+    copies, answers = RedisFactCopies(redis, storage.keys), RedisAnswers(redis, storage.keys)
+    storage.facts = facts = SharedFacts(storage.facts, copies, known.last)
     stack.push_async_callback(facts.close)
     book = EpochBook(shared, storage.epochs, known)
     stack.push_async_callback(book.close)
     spool, drains = await _spool(settings, provider, storage, stack)
     telemetry.observe("muniment.redis.available", lambda: int(redis.is_available))
+    for values in (sessions, copies, answers):
+        telemetry.observe("muniment.redis.unreadable", lambda values=values: values.unreadable)
+    telemetry.observe("muniment.epochs.untold", lambda: announcer.untold)
     vectors = _vectors(settings, storage, stack)
-    answers = RedisAnswers(redis, storage.keys)
     return Backends(storage, book, spool, is_shared=True, drains=drains, vectors=vectors, answers=answers)
 
 

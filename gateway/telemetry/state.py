@@ -22,6 +22,11 @@ GAUGES: "dict[str, tuple[str, str]]" = {
     "muniment.spool.bytes": ("By", "What the spool's records take of it"),
     "muniment.spool.refused": ("{trace}", "Traces on the local disk that the ledger refused"),
     "muniment.redis.available": ("1", "1 while no server of Redis is given up, 0 otherwise"),
+    "muniment.redis.unreadable": (
+        "{value}",
+        "Values in Redis that did not open and counted as none, since the start",
+    ),
+    "muniment.epochs.untold": ("{change}", "Changes that other gateways were not told of yet"),
     "muniment.database.connections": ("{connection}", "Connections to the database in use"),
 }
 """What is read when metrics are collected, by name, with unit and description."""
