@@ -1,6 +1,6 @@
 """The whole of it: every fault of the matrix, the kills, the unsure stores, the mutants; figures as they come."""
 
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -105,9 +105,12 @@ class Campaign:
         async def run() -> list[Figure]:
             return [reports.mutant_figure(name, caught=await caught())]
 
-        await self._counted(f"mutant_{name}", run)
+        await self._counted(f"mutant_{name}", run, [reports.mutant_figure(name, caught=False)])
 
-    async def _counted(self, name: str, run: Callable[[], Awaitable[list[Figure]]]) -> None:
+    async def _counted(
+        self, name: str, run: Callable[[], Awaitable[list[Figure]]], uncounted: Sequence[Figure] = ()
+    ) -> None:
+        """Run it where it is wanted; `uncounted` are the figures where it does not count (none: a share of nothing)."""
         if not self._wanted(name):
             return
         say(name)
@@ -115,7 +118,7 @@ class Campaign:
             self.figures += await run()
         except _UNCOUNTED as error:
             say(f"  does not count: {error}")
-            self.figures += reports.uncounted_figures(name)
+            self.figures += uncounted or reports.uncounted_figures(name)
 
     def _wanted(self, name: str) -> bool:
         return not self._only or name.startswith(self._only)

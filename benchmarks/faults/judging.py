@@ -13,7 +13,7 @@ from benchmarks.faults.gateways import PRODUCT, Gateway
 from benchmarks.faults.launching import Launcher, Spawner
 from benchmarks.faults.outcomes import Record
 from benchmarks.faults.people import people
-from benchmarks.faults.running import FLOOR, Fault, Scale, recorded
+from benchmarks.faults.running import Fault, Scale, recorded
 from benchmarks.faults.verdict import Verdict
 
 
@@ -61,5 +61,5 @@ async def judged(
             somebody = people(next(_runs), scale.more_people)
             record = await recorded(fault, connected, somebody, scale)
     verdict = check(record, Expectations(fault.rules, scale.load.deadline, len(gateways)))
-    require_floor(verdict, FLOOR * scale.load.prompts, felt=fault.rules.during != fault.rules.normal)
+    require_floor(verdict, scale.floor, felt=fault.rules.during != fault.rules.normal)
     return Judged(record, verdict, sum((gateway.logged_faults() for gateway in gateways), Counter()))

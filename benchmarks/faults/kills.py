@@ -4,10 +4,12 @@ import asyncio
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Final, Protocol
+from functools import partial
+from typing import Final
 
 from benchmarks.faults.gateways import Gateway
 from benchmarks.faults.prescriptions import ANYTHING, NORMAL, UNAVAILABLE, Rules
+from benchmarks.faults.restarting import Server, restart
 from benchmarks.faults.running import Fault, nothing
 from benchmarks.progress import counter
 
@@ -18,21 +20,9 @@ _SHORTEST, _LONGEST = 0.1, 0.5
 CALM: Final = Rules(NORMAL, settle=0.0, recovery=0.0)
 
 
-class Server(Protocol):
-    """What can be killed and started again; both return once it is so."""
-
-    def kill(self) -> None:
-        """SIGKILL."""
-        ...
-
-    def restart(self) -> None:
-        """On the same port and data."""
-        ...
-
-
 def server_kills(name: str, count: int, server: Server, *, forgets_slots: bool = False) -> Fault:
     """So many kills of one server."""
-    return _kills(name, [(server.kill, server.restart)] * count, forgets_slots=forgets_slots)
+    return _kills(name, [(server.kill, partial(restart, server))] * count, forgets_slots=forgets_slots)
 
 
 def gateway_kills(count: int, gateways: Sequence[Gateway]) -> Fault:
@@ -77,10 +67,10 @@ def _kills(
 
     async def through() -> None:
         step = counter(name, len(steps))
-        for kill, restart in steps:
+        for kill, start in steps:
             await asyncio.sleep(chance.uniform(_SHORTEST, _LONGEST))
             await asyncio.to_thread(kill)
-            await asyncio.to_thread(restart)
+            await asyncio.to_thread(start)
             step()
 
     return Fault(name, through, nothing, Rules(ANYTHING, 0.0, 10.0, forgets_slots=forgets_slots))

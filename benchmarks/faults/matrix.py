@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from benchmarks.faults.prescriptions import (
@@ -14,6 +15,7 @@ from benchmarks.faults.prescriptions import (
     SQL_SLOW,
     Rules,
 )
+from benchmarks.faults.restarting import restart
 from benchmarks.faults.running import Fault
 from benchmarks.faults.stack import REDIS, SQL, Disks, Stack
 from benchmarks.faults.toxics import CLEAR, REFUSED, Conditions, slow
@@ -36,7 +38,7 @@ def redis_faults(stack: Stack) -> list[Fault]:
     return [
         _fault("redis_paused", redis.pause, redis.resume, _AWAY),
         # What was not yet synced is lost: slots may be older than the trace knows, and say so.
-        _fault("redis_killed", redis.kill, redis.restart, replace(_AWAY, forgets_slots=True)),
+        _fault("redis_killed", redis.kill, partial(restart, redis), replace(_AWAY, forgets_slots=True)),
         _proxied("redis_refused", stack, REDIS, REFUSED, _AWAY),
         _proxied("redis_slow", stack, REDIS, slow(_REDIS_SLOW_MS), _AWAY),
         _fault(
@@ -53,7 +55,7 @@ def sql_faults(stack: Stack) -> list[Fault]:
     postgres = stack.postgres
     return [
         _fault("sql_paused", postgres.pause, postgres.resume, _SQL_AWAY),
-        _fault("sql_killed", postgres.kill, postgres.restart, _SQL_AWAY),
+        _fault("sql_killed", postgres.kill, partial(restart, postgres), _SQL_AWAY),
         _proxied("sql_refused", stack, SQL, REFUSED, _SQL_AWAY),
         _proxied("sql_slow", stack, SQL, slow(_SQL_SLOW_MS), replace(_SQL_AWAY, during=SQL_SLOW)),
         _fault(

@@ -69,11 +69,13 @@ class Prescription:
 
 
 def union(first: Prescription, second: Prescription) -> Prescription:
-    """What is right where the state may be either, as while a fault begins or ends."""
-    names = first.sections.keys() | second.sections.keys()
-    none: Statuses = frozenset()
+    """What is right where the state may be either, as while a fault begins or ends. A section that one of them does not
+    name may come out in any way."""
     return Prescription(
-        {name: first.sections.get(name, none) | second.sections.get(name, none) for name in names},
+        {
+            name: first.sections[name] | second.sections[name]
+            for name in first.sections.keys() & second.sections
+        },
         {kind: first.failures[kind] | second.failures[kind] for kind in Kind},
         first.required & second.required,
         first.allowed | second.allowed | first.required | second.required,

@@ -14,8 +14,6 @@ from benchmarks.faults.prescriptions import Rules
 from benchmarks.faults.reading_back import read_back
 from benchmarks.faults.traffic import Load, Traffic
 
-FLOOR: Final = 0.8
-"""The share of the asked-for rate that must be answered before the fault."""
 _PATIENCE: Final = 15.0
 
 
@@ -42,11 +40,13 @@ class Spans:
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """How much: people beside those whose ids collide in each tenant, load, spans."""
+    """How much: people beside those whose ids collide in each tenant, load, spans, and how many prompts a second must
+    be answered before the fault for the run to count."""
 
     more_people: int = 9
     load: Load = field(default_factory=Load)
     spans: Spans = field(default_factory=Spans)
+    floor: float = 100.0
 
 
 async def recorded(
