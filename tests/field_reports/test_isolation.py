@@ -3,8 +3,7 @@
 P3 and S21 for every store are held by storage/conformance/isolation.py, S31's stores by storage/conformance/texts.py.
 """
 
-import sqlite3
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 from google.protobuf import any_pb2, struct_pb2
@@ -27,6 +26,8 @@ from tests.integration.talk import (
     prompt_text,
     use_policy,
 )
+
+CountRows = Callable[[], dict[str, int]]
 
 
 async def test_p1_ids_are_no_patterns(gateway: Gateway):
@@ -81,9 +82,9 @@ async def test_p3_s21_every_read_gives_the_own_canary_only(gateway: Gateway):
         assert all(canary in str(answer) for answer in answers[:4])
 
 
-async def test_p13_reading_creates_nothing(gateway: Gateway, ada: Person, tmp_path: Path):
+async def test_p13_reading_creates_nothing(gateway: Gateway, ada: Person, count_rows: CountRows):
     await ada.ask("Hello?")
-    before = rows(tmp_path)
+    before = count_rows()
     stranger = Person(gateway, "stranger")
     dry = context_pb2.ExplainContextRequest(request=stranger.request("Anything about me?"))
     assert facts(await gateway.call("ExplainContext", dry)) == ""
@@ -95,19 +96,7 @@ async def test_p13_reading_creates_nothing(gateway: Gateway, ada: Person, tmp_pa
     await gateway.call(
         "ListAppearances", trace_pb2.ListAppearancesRequest(user=stranger.user, item_id="fact/1")
     )
-    assert rows(tmp_path) == before
-
-
-def rows(data_dir: Path) -> dict[str, int]:
-    """How many rows each table has."""
-    (file,) = (path for path in data_dir.rglob("*") if path.suffix in {".db", ".sqlite", ".sqlite3"})
-    with sqlite3.connect(f"file:{file}?mode=ro", uri=True) as connection:
-        tables = [
-            name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
-        ]
-        counts = {name: connection.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0] for name in tables}
-    connection.close()
-    return counts
+    assert count_rows() == before
 
 
 async def test_s25_a_request_without_an_id_is_refused_and_finds_no_other_session(

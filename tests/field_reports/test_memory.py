@@ -9,11 +9,11 @@ tests/unit/gateway/server/test_validation.py; P71 in the large storage/conforman
 
 import asyncio
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from structlog.testing import capture_logs
 
+from gateway.config import Settings
 from muniment.v1 import (
     fact_pb2,
     history_pb2,
@@ -22,7 +22,7 @@ from muniment.v1 import (
     trace_pb2,
     types_pb2,
 )
-from tests.integration.in_process import Gateway, gateway_at
+from tests.integration.in_process import Gateway, gateway_on
 from tests.integration.requests import FACT
 from tests.integration.talk import (
     Person,
@@ -217,15 +217,15 @@ async def search(person: Person, query: str) -> list[history_pb2.ExcerptMatch]:
     return list((await person.gateway.call("SearchHistory", request)).matches)
 
 
-async def test_everything_recorded_is_there_after_a_restart(tmp_path: Path):
+async def test_everything_recorded_is_there_after_a_restart(settings: Settings):
     """P67 across two processes in a row: what was acknowledged is read by the next."""
-    async with gateway_at(tmp_path / "again") as first:
+    async with gateway_on(settings) as first:
         await first.use_desk()
         ada = Person(first)
         await ada.state("note", "moves house")
         await ada.remember("old", "The grinder jams.")
         answer = await ada.ask("What about the grinder?")
-    async with gateway_at(tmp_path / "again") as second:
+    async with gateway_on(settings) as second:
         again = replace(ada, gateway=second)
         assert await again.replays(answer)
         following = await again.ask("And the grinder?")

@@ -15,7 +15,8 @@ from google.protobuf.message_factory import GetMessageClass
 from google.rpc import error_details_pb2, status_pb2
 
 from gateway.app import build_services
-from gateway.backends import Backends
+from gateway.backends import Backends, opened
+from gateway.config import Settings
 from gateway.server.limits import Limits
 from gateway.server.pipeline import Clocks, Pipeline, Service, standard_middlewares
 from gateway.server.status import DETAILS_KEY
@@ -147,6 +148,13 @@ class Gateway:
         except Refused as refused:
             return refused
         raise AssertionError(f"{method} answered {answer[:200]!r}, and should have refused")
+
+
+@asynccontextmanager
+async def gateway_on(settings: Settings) -> AsyncIterator[Gateway]:
+    """The gateway over what the settings name, put together as `muniment serve` does."""
+    async with opened(settings) as backends:
+        yield Gateway(backends.storage, backends=backends)
 
 
 @asynccontextmanager
