@@ -22,8 +22,8 @@ class Server(Protocol):
 
 
 def restart(server: Server) -> None:
-    """Return once it serves. A process that Postgres began while it was killed outlives it by a moment, and until that is
-    gone its successor refuses to start."""
+    """Return once it serves. A process that Postgres began while it was killed outlives it by a moment; until it is
+    gone, its successor refuses to start."""
     for _ in range(_ATTEMPTS):
         try:
             server.restart()
