@@ -7,6 +7,22 @@ from storage.conformance.samples import NOW, SESSION, later
 from storage.conformance.texts import NAUGHTY
 from storage.ports import SessionCache, SessionState
 
+ODD = "é\u0301 👩‍👩‍👧 \"'\\ {tag} \r\n\t\u2028 \ufeff '; DROP 日本語"
+"""Text that some encoding or quoting could change."""
+
+
+def full_slots(text: str) -> Slots:
+    """Slots with everything in them."""
+    return Slots(
+        Focus("customer", "c/1", text, Certainty.CONFIRMED, "tool/find", "t1"),
+        (
+            Filter("period", text, Certainty.TENTATIVE, "caller", "t1"),
+            Filter("region", "EU", Certainty.CONFIRMED, "tool/find", ""),
+        ),
+        "table",
+        (RecentQuestion("t1", text), RecentQuestion("t2", "")),
+    )
+
 
 class SessionCacheSuite:
     """Runs on a `sessions` fixture, an empty cache."""
@@ -22,6 +38,11 @@ class SessionCacheSuite:
             assert state == SessionState(slots, revision + 1)
             assert state is not None
             assert state.expire_time == later(minutes=1)
+
+    async def test_slots_come_back_exactly_as_they_were(self, sessions: SessionCache) -> None:
+        slots = full_slots(ODD)
+        await sessions.put(SESSION, slots, 0, NOW, 60)
+        assert await sessions.get(SESSION, NOW) == SessionState(slots, 1)
 
     async def test_an_expired_session_is_gone_without_a_sweeper(self, sessions: SessionCache) -> None:
         await sessions.put(SESSION, Slots(answer_format="f"), 0, NOW, 1)
@@ -45,6 +66,14 @@ class SessionCacheSuite:
         await sessions.drop(SESSION)
         await sessions.drop(SESSION)
         assert await sessions.get(SESSION, NOW) is None
+
+    async def test_a_session_that_was_dropped_or_expired_begins_anew(self, sessions: SessionCache) -> None:
+        for _ in range(2):
+            await sessions.put(SESSION, Slots(), 0, NOW, 1)
+            await sessions.put(SESSION, Slots(), 1, NOW, 1)
+            assert await sessions.put(SESSION, Slots(), 0, later(seconds=1), 60)
+            assert await sessions.get(SESSION, later(seconds=1)) == SessionState(Slots(), 1)
+            await sessions.drop(SESSION)
 
     async def test_ids_that_look_alike_are_different_sessions(self, sessions: SessionCache) -> None:
         alike = [
@@ -92,3 +121,12 @@ class SessionCacheSuite:
         assert state is not None
         assert state.revision == 50
         assert {question.turn_id for question in state.slots.recent_questions} == {f"t{n}" for n in range(50)}
+
+    async def test_fifty_sessions_at_once_are_not_mixed_up(self, sessions: SessionCache) -> None:
+        async def talk(number: int) -> None:
+            session, mark = SessionRef("acme", f"u{number % 7}", f"s{number}"), f"mark {number}"
+            for revision in range(3):
+                assert await sessions.put(session, full_slots(mark), revision, NOW, 60)
+                assert await sessions.get(session, NOW) == SessionState(full_slots(mark), revision + 1)
+
+        await asyncio.gather(*(talk(number) for number in range(50)))

@@ -74,7 +74,7 @@ class RedisClient:
         return Pending(self._topology, key, (b"EVALSHA", script.digest, 1, key, *arguments), by_text)
 
     async def start(self) -> None:
-        """Meet the servers. One that does not answer is left to its probe; a cluster's map is fetched.
+        """Meet the servers, and find out whether they are a cluster. Those that do not answer are left for later.
 
         Raises `RedisRefused`.
         """
@@ -87,8 +87,8 @@ class RedisClient:
                 ) from None
             except (LinkBroken, OSError, RedisError) as error:
                 _refuse_certificates(error)
-        if self._address.is_cluster:
-            await self._topology.refresh()
+        # A server that is no cluster's refuses to give a map, which is an answer too.
+        await self._topology.refresh()
 
     async def close(self) -> None:
         """Give up what is under way and let go of all connections."""

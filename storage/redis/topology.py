@@ -1,7 +1,7 @@
 """Which server has which key: one server for all, or the masters of a cluster by hash slot.
 
-Any server may turn out to be a cluster's: one that answers MOVED is. The map of slots is fetched again when a server
-does not answer, or answers that slots have moved, but not more often than every `REFRESH_SECONDS`.
+Any server may turn out to be a cluster's: one that gives a map of slots, or answers MOVED, is. The map is fetched again
+when a server does not answer, or answers that slots have moved, but not more often than every `REFRESH_SECONDS`.
 """
 
 import asyncio
@@ -43,7 +43,7 @@ class Topology:
         return tuple(self._nodes.values())
 
     def find(self, key: bytes) -> Endpoint:
-        """The server that has the key. Raises `StorageUnavailable` where it is not known."""
+        """The server to ask for the key: the one that has it, or any that will say who has."""
         if self._is_closed:
             raise StorageUnavailable("the client of Redis is closed")
         if not self._is_cluster:
@@ -51,7 +51,7 @@ class Topology:
         master = self._masters[key_slot(key)]
         if master is None:
             self.suspect()
-            raise StorageUnavailable("no server of the Redis Cluster is known to have the key")
+            return self._anybody()
         return master
 
     def node(self, endpoint: Endpoint) -> Node:
@@ -98,10 +98,18 @@ class Topology:
         for node in nodes.values():
             await node.close()
 
+    def _anybody(self) -> Endpoint:
+        """A server that answered lately, if there is one."""
+        for endpoint in (*self._nodes, *self._seeds):
+            if not self.node(endpoint).is_open:
+                return endpoint
+        return self._seeds[0]
+
     def _forget_refresh(self, _task: "asyncio.Task[None]") -> None:
         self._refresh = None
 
     def _take(self, ranges: list[Range]) -> None:
+        self._is_cluster = True
         masters: list[Endpoint | None] = [None] * REDIS_CLUSTER_HASH_SLOTS
         for first, last, master in ranges:
             masters[first : last + 1] = [master] * (last - first + 1)

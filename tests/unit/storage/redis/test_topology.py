@@ -78,17 +78,32 @@ async def test_keys_of_several_masters_are_asked_for_at_once(server: FakeServer,
 async def test_a_single_server_that_answers_moved_is_a_cluster(server: FakeServer, other: FakeServer) -> None:
     halves = Halves(server, other)
     key = key_in(low=False)
+    is_joined = False
 
     def answer(command: Command) -> Answer:
+        if command[0] == b"CLUSTER" and not is_joined:
+            return b"-ERR This instance has cluster support disabled\r\n"
         if command[0] == b"GET":
             return b"-MOVED %d 127.0.0.1:%d\r\n" % (key_slot(command[1]), other.port)
         return halves.answer(command)
 
     server.answer = answer
     client = await connected(server, "redis")
+    is_joined = True
     assert await client.execute(key, b"GET", key) == key
     assert await client.execute(key, b"GET", key) == key
     assert len(server.asked(b"GET")) == 1
+    await client.close()
+
+
+async def test_one_node_of_a_cluster_is_enough_to_know_all_from_the_start(
+    server: FakeServer, other: FakeServer
+) -> None:
+    Halves(server, other)
+    client = await connected(server, "redis")
+    key = key_in(low=False)
+    assert await client.execute(key, b"GET", key) == key
+    assert server.asked(b"GET") == []
     await client.close()
 
 
@@ -157,10 +172,36 @@ async def test_a_start_works_with_one_node_of_several(server: FakeServer, other:
 
 
 async def test_slots_that_nobody_has_are_unavailable(server: FakeServer) -> None:
-    server.answer = lambda command: slots_reply() if command[0] == b"CLUSTER" else echo(command)
+    def answer(command: Command) -> Answer:
+        if command[0] == b"CLUSTER":
+            return slots_reply((0, 1, server))
+        return b"-CLUSTERDOWN Hash slot not served\r\n" if command[0] == b"GET" else echo(command)
+
+    server.answer = answer
     client = await connected(server)
-    with pytest.raises(StorageUnavailable, match="no server"):
+    with pytest.raises(StorageUnavailable):
         await client.execute(b"k", b"GET", b"k")
+    await client.close()
+
+
+async def test_until_the_map_is_known_any_server_says_who_has_a_key(
+    server: FakeServer, other: FakeServer
+) -> None:
+    """The first MOVED tells that it is a cluster; the map comes a little later, and calls do not wait for it."""
+
+    def answer(command: Command) -> Answer:
+        if command[0] == b"CLUSTER":
+            return None
+        if command[0] == b"GET" and key_slot(command[1]) >= 8_192:
+            return b"-MOVED %d 127.0.0.1:%d\r\n" % (key_slot(command[1]), other.port)
+        return echo(command)
+
+    server.answer = answer
+    client = await connected(server, "redis")
+    keys = [b"k%d" % number for number in range(40)]
+    for key in keys:
+        assert await client.execute(key, b"GET", key) == key
+    assert len(other.asked(b"GET")) == sum(key_slot(key) >= 8_192 for key in keys)
     await client.close()
 
 
