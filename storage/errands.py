@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 
 from storage.errors import StorageError
 
@@ -11,8 +12,6 @@ class Errands:
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[None]] = set()
-        self.failures = 0
-        """How many ended with a `StorageError`."""
 
     def begin(self, work: Callable[[], Awaitable[object]]) -> "asyncio.Task[None]":
         """Start the work; waiting for the task is possible and not needed.
@@ -32,7 +31,5 @@ class Errands:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _run(self, work: Callable[[], Awaitable[object]]) -> None:
-        try:
+        with suppress(StorageError):
             await work()
-        except StorageError:
-            self.failures += 1
