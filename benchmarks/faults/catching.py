@@ -13,8 +13,17 @@ from benchmarks.faults.verdict import Rule
 from scripts.servers.postgres_admin import APPLICATION
 
 _PROGRAM: Final = "benchmarks.faults.mutant"
-_ASYNCHRONOUS: Final = f"ALTER ROLE {APPLICATION} SET synchronous_commit = off"
-_SYNCHRONOUS: Final = f"ALTER ROLE {APPLICATION} RESET synchronous_commit"
+# The writer of the log is told to take its time as well: it would else have most of it written before a kill.
+_ASYNCHRONOUS: Final = f"""
+    ALTER ROLE {APPLICATION} SET synchronous_commit = off;
+    ALTER SYSTEM SET wal_writer_delay = '10s';
+    ALTER SYSTEM SET wal_writer_flush_after = '1GB';
+    SELECT pg_reload_conf()"""
+_SYNCHRONOUS: Final = f"""
+    ALTER ROLE {APPLICATION} RESET synchronous_commit;
+    ALTER SYSTEM RESET wal_writer_delay;
+    ALTER SYSTEM RESET wal_writer_flush_after;
+    SELECT pg_reload_conf()"""
 _SERVER_KILLS: Final = 8
 
 UNSURE: Final = (_PROGRAM, "unsure")

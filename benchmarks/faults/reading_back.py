@@ -1,8 +1,11 @@
 """Reads back, through the API, everything that a run left in the stores."""
 
 import asyncio
-from collections.abc import Sequence
+import time
+from collections.abc import Iterable, Sequence
 from typing import Final
+
+import grpc
 
 from benchmarks.faults.gateway_client import GatewayClient
 from benchmarks.faults.outcomes import ReadBack, StoredLink, StoredTurn
@@ -12,6 +15,7 @@ from muniment.v1 import fact_pb2, session_pb2, trace_pb2
 _PAGE: Final = 500
 _SECONDS: Final = 10.0
 _AT_ONCE: Final = 4
+_POLL_SECONDS: Final = 0.1
 
 
 async def read_back(gateway: GatewayClient, people: Sequence[Person]) -> ReadBack:
@@ -30,6 +34,27 @@ async def read_back(gateway: GatewayClient, people: Sequence[Person]) -> ReadBac
         turns=dict(zip(numbers, (turns for _, turns in found), strict=True)),
         traces={tenant_id: await traces(gateway, tenant_id) for tenant_id in tenants},
     )
+
+
+async def drained(gateway: GatewayClient, names: Iterable[str], patience: float) -> None:
+    """Wait, so many seconds at most, until traces that were spooled are in the ledger, and their turns with them."""
+    end = time.monotonic() + patience
+    missing = list(names)
+    while missing and time.monotonic() < end:
+        if await _is_stored(gateway, missing[-1]):
+            missing.pop()
+        else:
+            await asyncio.sleep(_POLL_SECONDS)
+
+
+async def _is_stored(gateway: GatewayClient, name: str) -> bool:
+    try:
+        await gateway.traces.GetTrace(trace_pb2.GetTraceRequest(name=name), timeout=_SECONDS)
+    except grpc.aio.AioRpcError as error:
+        if error.code() is grpc.StatusCode.NOT_FOUND:
+            return False
+        raise
+    return True
 
 
 async def _facts(gateway: GatewayClient, person: Person) -> tuple[str, ...]:

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from benchmarks.faults.gateway_client import GatewayClient
-from benchmarks.faults.outcomes import Record, Timeline
+from benchmarks.faults.outcomes import Outcome, Record, Timeline
 from benchmarks.faults.people import Person
 from benchmarks.faults.preparing import prepare
-from benchmarks.faults.prescriptions import Rules
-from benchmarks.faults.reading_back import read_back
+from benchmarks.faults.prescriptions import NOT_DURABLE, Rules
+from benchmarks.faults.reading_back import drained, read_back
 from benchmarks.faults.traffic import Load, Traffic
 
 _PATIENCE: Final = 15.0
@@ -29,13 +29,12 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Spans:
-    """Seconds of each part of a run. `drain` is for what was spooled to reach the store, before it is read back."""
+    """Seconds of each part of a run."""
 
     warm_up: float = 3.0
     before: float = 5.0
     during: float = 100.0
     after: float = 8.0
-    drain: float = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +60,18 @@ async def recorded(
         timeline = await _through(fault, scale.spans)
     finally:
         await traffic.stop(_PATIENCE)
-    await asyncio.sleep(scale.spans.drain)
+    await drained(gateways[0], _spooled(traffic.outcomes), _PATIENCE)
     stored = await read_back(gateways[0], people)
     return Record(tuple(people), timeline, tuple(traffic.outcomes), stored)
+
+
+def _spooled(outcomes: Sequence[Outcome]) -> frozenset[str]:
+    """The traces that were not durable when their answers left."""
+    return frozenset(
+        one.answer.trace
+        for one in outcomes
+        if one.answer is not None and any(warning.startswith(NOT_DURABLE) for warning in one.answer.warnings)
+    )
 
 
 async def _through(fault: Fault, spans: Spans) -> Timeline:
