@@ -48,7 +48,7 @@ class TraceKeeper:
         """What stands for the user in the chain.
 
         While SQL is out, a user who is not known yet gets a random one for the time being: it links the traces of this
-        outage in this process, and nothing ever ties it to the user (ADR 0013).
+        outage in this process, and nothing ever ties it to the user (ADR 0017).
         """
         known = self._users.peek(user)
         if known is not None:
