@@ -98,8 +98,6 @@ class Campaign:
         scale = self._sizes.mutants
         for mutant in MUTANTS:
             await self._mutant(mutant.name, partial(catching.caught, stack, mutant, scale))
-        asynchronous = partial(catching.asynchronous_commit_caught, stack, scale)
-        await self._mutant(catching.ASYNCHRONOUS_COMMIT, asynchronous)
 
     async def _mutant(self, name: str, caught: Callable[[], Awaitable[bool]]) -> None:
         async def run() -> list[Figure]:

@@ -21,6 +21,7 @@ MUTANTS: Final[Mapping[str, Callable[[], None]]] = {
     "unsure": stores.report_time_outs,
     "no_receipts": stores.forget_request_ids,
     "early": stores.acknowledge_before_the_commit,
+    "asynchronous": stores.commit_asynchronously,
     "untraced": stores.swallow_failures_of_traces,
 }
 """By name; `unsure` is no mutant but the way to report done work as failed."""

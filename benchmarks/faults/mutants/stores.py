@@ -97,6 +97,13 @@ def swallow_failures_of_traces() -> None:
     _wrap_storage(lambda storage: {"traces": _with(storage.traces, swallowing, {"append"})})
 
 
+def commit_asynchronously() -> None:
+    """Postgres acknowledges before its log is written."""
+    from storage.postgres import connecting
+
+    connecting._SETTINGS["synchronous_commit"] = "off"
+
+
 def forget_request_ids() -> None:
     """A repeat under the same request id is done again."""
     from gateway.server.call import Call
