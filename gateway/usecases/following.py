@@ -11,6 +11,9 @@ from gateway.usecases.requests import RequestedModel
 from gateway.usecases.resolution import ModelCatalog, PolicyCatalog
 from storage.ports import Page, PageRequest, PrefixStore, Receipt
 
+FOLLOW_SECONDS = 0.25
+"""What SQL may take to say whether something changed; a write that needs SQL finds out by itself that it is out."""
+
 
 class Follower:
     """Learns of changes of a tenant's policies, prefixes and usage by other processes."""
@@ -21,7 +24,7 @@ class Follower:
     async def follow(self, tenant_id: str) -> None:
         """Forget what is out of date. Where nobody can say, what is known stays."""
         # No user has the empty id: this asks for the tenant alone.
-        await self._freshness.standing(UserRef(tenant_id, ""))
+        await self._freshness.standing(UserRef(tenant_id, ""), within=FOLLOW_SECONDS)
 
 
 class FollowedPolicies:

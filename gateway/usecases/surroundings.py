@@ -17,7 +17,7 @@ from gateway.tokenizers import TokenizerError, TokenizerRegistry
 from gateway.usecases.freshness import Freshness
 from gateway.usecases.opened_trace import OpenedTrace
 from gateway.usecases.resolution import PolicyCatalog
-from storage.errors import Erased
+from storage.errors import Erased, StorageUnavailable
 from storage.errors import NotFound as NotStored
 from storage.ports import FactSelector, PageRequest, Storage
 
@@ -48,11 +48,15 @@ class Lookups:
         return replace(await self._surroundings(trace, facts, excerpts), vectors=archive.vectors)
 
     async def observed(self, trace: OpenedTrace) -> dict[str, datetime]:
-        """When the trace's facts were read and its excerpts said, by item id; without those that are gone."""
-        facts = await self.facts(trace.user, _numbers(trace, SourceKind.FACT))
+        """When the trace's facts were read and its excerpts said, by item id; without those that are gone, or that
+        their store does not answer for."""
+        try:
+            facts = await self.facts(trace.user, _numbers(trace, SourceKind.FACT))
+        except StorageUnavailable:
+            return {}
         try:
             excerpts = await self._excerpts(trace)
-        except FailedPrecondition:
+        except (FailedPrecondition, StorageUnavailable):
             excerpts = ()
         return observed_of(facts.values(), excerpts)
 

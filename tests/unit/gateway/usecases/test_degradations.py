@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gateway.usecases.opened_trace import open_stored
-from muniment.v1 import fact_pb2, session_pb2, trace_pb2, types_pb2
+from muniment.v1 import context_pb2, fact_pb2, session_pb2, trace_pb2, types_pb2
 from storage.errors import StorageFull, StorageUnavailable
 from tests.integration.in_process import Gateway
 from tests.integration.requests import GOOD, TENANT, fact, facts_request, import_request, past_session
@@ -265,6 +265,13 @@ class TestSqlOut:
         warm.sql_out()
         request = warm.ada.request("  ", turn_id="t")
         assert (await warm.gateway.refusal("AssembleContext", request)).code == "INVALID_ARGUMENT"
+
+    async def test_an_explanation_answers_without_the_times_that_only_sql_knows(self, warm: Production):
+        warm.sql_out()
+        request = context_pb2.ExplainContextRequest(request=warm.ada.request("What is new?", turn_id="t"))
+        answer = await warm.gateway.call("ExplainContext", request)
+        assert statuses(answer) == {"FACTS": "STALE", "HISTORY": "STALE"}
+        assert {candidate.item_id for candidate in answer.trace.candidates} >= {"fact/1"}
 
     async def test_a_dry_run_answers_and_spools_nothing(self, warm: Production):
         warm.sql_out()
