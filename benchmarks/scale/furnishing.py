@@ -12,6 +12,9 @@ from benchmarks.scale.population import LARGE, MEASURED, SMALL, TENANTS, Populat
 from muniment.v1 import fact_pb2, policy_service_pb2, prefix_pb2, types_pb2
 
 SESSION: Final = "live"
+"""Of those who are measured against the echo, or with a large archive."""
+AMONG: Final = "among"
+"""Of those who are measured among few and many users: a session of their own, of equal age in both databases."""
 _FOUNDER: Final = "founder"
 _PROCESSES: Final = 2
 
@@ -52,7 +55,9 @@ async def _found(connection: Connection, tenant_id: str) -> None:
 
 
 async def open_sessions(connection: Connection) -> None:
-    """A session with slots for each user who is measured."""
+    """Sessions with slots for each user who is measured."""
     names = [ordinary_user(number).user_id for number in range(MEASURED)]
+    for user_id in names:
+        await seeding.session(connection, user_id, AMONG, 2)
     for user_id in (*names, LARGE, SMALL):
         await seeding.session(connection, user_id, SESSION, 2)

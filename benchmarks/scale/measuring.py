@@ -1,18 +1,20 @@
 """What assembling takes: against the echo, through two processes, among few and many users, with a large archive."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from statistics import median
 from typing import Final
 
+import grpc
+
 from benchmarks.callers import Caller
 from benchmarks.figures import Bar, Figure, Side
-from benchmarks.process import Connection, Ports, connected
+from benchmarks.process import Connection, Ports
 from benchmarks.progress import say
 from benchmarks.scale.backends import Backends, Gateway
-from benchmarks.scale.furnishing import SESSION
+from benchmarks.scale.furnishing import AMONG, SESSION
 from benchmarks.scale.population import LARGE, MEASURED, SMALL, ordinary_user
 from benchmarks.timing import Sample, Step, alternating, closed_loop
 from muniment.v1 import types_pb2
@@ -39,10 +41,10 @@ class Effort:
         self.calls = {1: calls, 16: 8 * calls}
 
 
-def callers(connections: Sequence[Connection]) -> list[Caller]:
+def callers(connections: Sequence[Connection], session_id: str = SESSION) -> list[Caller]:
     """One for each measured user, spread over the connections."""
     return [
-        Caller(connections[number % len(connections)], ordinary_user(number).user_id, SESSION)
+        Caller(connections[number % len(connections)], ordinary_user(number).user_id, session_id)
         for number in range(MEASURED)
     ]
 
@@ -89,7 +91,7 @@ async def two_processes(
     """The throughput of sixteen callers over connections to `ports`, and how evenly the processes worked."""
     say(name)
     async with AsyncExitStack() as stack:
-        connections = [await stack.enter_async_context(connected(port)) for port in ports]
+        connections = [await stack.enter_async_context(_connected_apart(port)) for port in ports]
         steps = [caller.assemble for caller in callers(connections)]
         await closed_loop(steps, _WARM_UP)
         before = [_cpu_ticks(gateway.pid) for gateway in gateways]
@@ -100,6 +102,15 @@ async def two_processes(
         Figure(f"{name}_p50_16", median(sample.p50 for sample in samples), "ms"),
         Figure(f"{name}_smaller_share", 100 * min(worked) / max(1, sum(worked)), "% of CPU"),
     ]
+
+
+@asynccontextmanager
+async def _connected_apart(ports: Ports) -> AsyncIterator[Connection]:
+    """On a connection that is shared with no other channel: the system spreads connections over processes, not calls."""
+    options = (("grpc.use_local_subchannel_pool", 1),)
+    gateway = grpc.aio.insecure_channel(f"127.0.0.1:{ports.gateway}", options=options)
+    async with gateway, grpc.aio.insecure_channel(f"127.0.0.1:{ports.echo}", options=options) as echo:
+        yield Connection(gateway, echo)
 
 
 def _cpu_ticks(pid: int) -> int:
@@ -116,7 +127,7 @@ async def among_users(
 ) -> list[Figure]:
     """The same users in a database with few others and in one with many."""
     say("growth with the users of the database")
-    steps = [_round_robin(callers([connection])) for connection in (few, many)]
+    steps = [_round_robin(callers([connection], AMONG)) for connection in (few, many)]
     rounds = await _rounds(steps, effort)
     small, large = sizes
     growth = (median(samples[1].p50 / samples[0].p50 for samples in rounds) - 1) * 100
