@@ -31,4 +31,6 @@ class HistoryServicer:
     ) -> history_pb2.SearchHistoryResponse:
         """Search an archive."""
         user = user_of(request.user)
-        return result_to(await self._history.search(user, search_of(request), call.deadline, seen_of(request)), user)
+        return result_to(
+            await self._history.search(user, search_of(request), call.deadline, seen_of(request)), user
+        )

@@ -94,6 +94,9 @@ class Traffic:
 
 async def everything_said(storage: Storage) -> set[str]:
     """What is served of ann's, each text as often as it was stored being one."""
+    # Nobody announces here what the other gateway wrote last.
+    storage.facts.forget(ANN)
+    storage.archives.forget(ANN)
     turns = await storage.transcripts.list(SESSION, NOW, PageRequest(10_000))
     facts = await storage.facts.load(ANN)
     archive = await storage.archives.load(ANN)

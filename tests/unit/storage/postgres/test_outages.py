@@ -89,6 +89,18 @@ async def answers(database: PostgresDatabase) -> None:
         assert await snapshot.row("SELECT 1 AS one", ()) == (1,)
 
 
+async def answers_soon(database: PostgresDatabase) -> None:
+    """The pool learns of a connection that was closed under it once the loop has read so."""
+    for _ in range(20):
+        try:
+            await answers(database)
+        except StorageUnavailable:
+            await asyncio.sleep(0.1)
+        else:
+            return
+    await answers(database)
+
+
 async def test_while_the_server_stands_still_every_call_fails_in_time(
     server: Postgres, database: PostgresDatabase
 ) -> None:
@@ -189,8 +201,7 @@ async def test_a_terminated_connection_fails_one_call_and_is_replaced(
     )
     with pytest.raises(StorageUnavailable):
         await slow
-    await asyncio.sleep(0.2)
-    await answers(database)
+    await answers_soon(database)
 
 
 async def test_an_append_whose_end_nobody_learned_is_repeated_without_doubling(
