@@ -51,7 +51,6 @@ class Backends:
     confirmer: EpochConfirmer
     spool: TraceSpool | None = None
     is_shared: bool = False
-    drains: Drains | None = None
     vectors: VectorSearch = field(default_factory=VectorSearch)
     answers: AnswerCopies | None = None
 
@@ -62,7 +61,9 @@ class Backends:
 
     async def ready(self) -> bool:
         """Whether useful answers are possible: with the stores, or without them as long as the spool takes traces."""
-        return await self.storage.ready() or (self.spool is not None and self.spool.has_room)
+        if self.spool is not None and self.spool.has_room:
+            return True
+        return await self.storage.ready()
 
 
 @asynccontextmanager
@@ -109,13 +110,13 @@ async def _shared(settings: Settings, stack: AsyncExitStack, database_url: str) 
     stack.push_async_callback(facts.close)
     book = EpochBook(shared, storage.epochs, known)
     stack.push_async_callback(book.close)
-    spool, drains = await _spool(settings, provider, storage, stack)
+    spool = await _spool(settings, provider, storage, stack)
     telemetry.observe("muniment.redis.available", lambda: int(redis.is_available))
     for values in (sessions, copies, answers):
         telemetry.observe("muniment.redis.unreadable", lambda values=values: values.unreadable)
     telemetry.observe("muniment.epochs.untold", lambda: announcer.untold)
     vectors = _vectors(settings, storage, stack)
-    return Backends(storage, book, spool, is_shared=True, drains=drains, vectors=vectors, answers=answers)
+    return Backends(storage, book, spool, is_shared=True, vectors=vectors, answers=answers)
 
 
 async def _redis(settings: Settings, stack: AsyncExitStack, url: str) -> "RedisClient":
@@ -176,9 +177,7 @@ def _vectors(settings: Settings, storage: Storage, stack: AsyncExitStack) -> Vec
     return VectorSearch(embeddings, indexer)
 
 
-async def _spool(
-    settings: Settings, provider: KeyProvider, storage: Storage, stack: AsyncExitStack
-) -> tuple[Spool, Drains]:
+async def _spool(settings: Settings, provider: KeyProvider, storage: Storage, stack: AsyncExitStack) -> Spool:
     """The spool of this process, and the task that drains it and what others left."""
     size = settings.spool_mebibytes * _MEBIBYTE
     spools = await open_spools(settings.data_dir, size, MasterSpoolKeys(provider))
@@ -189,7 +188,7 @@ async def _spool(
     telemetry.observe("muniment.spool.depth", lambda: drains.depth)
     telemetry.observe("muniment.spool.bytes", lambda: drains.bytes_used)
     telemetry.observe("muniment.spool.refused", lambda: drains.refused)
-    return spools[0], drains
+    return spools[0]
 
 
 async def _drain_for_ever(drains: Drains) -> None:

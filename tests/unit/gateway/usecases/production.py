@@ -23,6 +23,7 @@ class Production:
     """A gateway with the handles of its faults. `shared` is what Redis knows of epochs."""
 
     gateway: Gateway
+    backends: Backends
     storage: FaultyStorage
     shared: ModelEpochs
     spool: Spool
@@ -66,11 +67,11 @@ async def production(folder: Path, spool_bytes: int = 1 << 20) -> AsyncIterator[
         book = EpochBook(shared, storage.port.epochs, known, lambda: shared.now / 1000)
         (spool,) = await open_spools(folder / "spool", spool_bytes, Keys())
         drains = Drains([spool], storage.port.traces)
-        backends = Backends(storage.port, book, spool, is_shared=True, drains=drains)
+        backends = Backends(storage.port, book, spool, is_shared=True)
         gateway = Gateway(storage.port, backends=backends)
         try:
             await gateway.use_desk()
-            yield Production(gateway, storage, shared, spool, drains)
+            yield Production(gateway, backends, storage, shared, spool, drains)
         finally:
             await book.close()
             await announcer.close()

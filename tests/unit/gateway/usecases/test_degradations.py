@@ -1,6 +1,7 @@
 """What an assembly and a write answer while something behind them is out: the rows of the degradation table."""
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -308,12 +309,21 @@ class TestTheLedgerOut:
                 for number in range(12)
             ]
             kept = codes.count("OK")
+            assert not prod.spool.has_room
             assert codes == ["OK"] * kept + ["UNAVAILABLE"] * (12 - kept)
             assert 0 < kept == prod.spool.depth < 12
             prod.storage.sql.heal()
             await prod.drains.drain()
             answer = await prod.ada.ask("Hello?", turn_id="u")
             assert said(answer) == set()
+
+    async def test_the_gateway_is_ready_as_long_as_it_can_keep_traces(self, warm: Production):
+        warm.sql_out()
+        assert await warm.backends.ready()
+        without_room = replace(warm.backends, spool=None)
+        assert not await without_room.ready()
+        warm.heal()
+        assert await without_room.ready()
 
     async def test_after_several_failures_the_ledger_is_asked_by_one_call_a_second(self, warm: Production):
         warm.storage.sql.out("append")
