@@ -106,7 +106,7 @@ async def two_processes(
 
 @asynccontextmanager
 async def _connected_apart(ports: Ports) -> AsyncIterator[Connection]:
-    """On a connection that is shared with no other channel: the system spreads connections over processes, not calls."""
+    """On a connection that no other channel shares: the system spreads connections over processes, not calls."""
     options = (("grpc.use_local_subchannel_pool", 1),)
     gateway = grpc.aio.insecure_channel(f"127.0.0.1:{ports.gateway}", options=options)
     async with gateway, grpc.aio.insecure_channel(f"127.0.0.1:{ports.echo}", options=options) as echo:
