@@ -68,12 +68,10 @@ class Openings:
 
     async def _read(self, session: SessionRef, now: datetime) -> tuple[SessionState, Degradation | None]:
         try:
-            state = await self._slots.read(session, now)
+            state, is_behind = await self._slots.look(session, now)
         except (StorageUnavailable, StorageFull, TimeoutError):
             return NO_SLOTS, unavailable(SectionKind.SESSION, "the cache of sessions does not answer")
-        if self._slots.is_behind(session, state):
-            return state, stale(SectionKind.SESSION, BEHIND)
-        return state, None
+        return state, stale(SectionKind.SESSION, BEHIND) if is_behind else None
 
     async def _standing(
         self, session: SessionRef, seen: Epochs | None, deadline: Deadline, writes: bool

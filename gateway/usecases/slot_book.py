@@ -36,14 +36,16 @@ class SlotBook:
         """The state; revision 0 and empty slots where there is none or it expired."""
         return await self._cache.get(session, now) or SessionState(Slots(), 0)
 
-    def is_behind(self, session: SessionRef, state: SessionState) -> bool:
-        """Whether this process has stored a later state than the one that was read: the cache lost writes, as when a
-        replica that was behind took over. A session that is not there at all began anew, and so did one that is of a
-        lower revision but ends later."""
+    async def look(self, session: SessionRef, now: datetime) -> tuple[SessionState, bool]:
+        """The state, and whether it is older than what this process had stored before it asked: the cache lost writes,
+        as when a replica that was behind took over. A session that is not there at all began anew, and so did one that
+        is of a lower revision but ends later."""
+        # What is stored while the cache answers is no loss.
         stored = self._stored.get(session)
+        state = await self.read(session, now)
         if stored is None or not 0 < state.revision < stored.revision:
-            return False
-        return state.expire_time is None or state.expire_time <= stored.expires
+            return state, False
+        return state, state.expire_time is None or state.expire_time <= stored.expires
 
     async def put(
         self, session: SessionRef, policy: Policy, now: datetime, slots: Slots, expected_revision: int

@@ -85,17 +85,49 @@ async def test_a_full_cache_is_as_none():
         await remember(SlotBook(cache), 1)
 
 
-async def test_an_older_copy_is_told_from_a_session_that_began_anew():
-    cache = FarSessions()
-    book = SlotBook(cache)
-    assert not book.is_behind(SESSION, SessionState(Slots(), 1, later(hours=1)))
-    for number in range(3):
-        await remember(book, number)
-    older = SessionState(Slots(), 2, later(hours=1))
-    assert book.is_behind(SESSION, older)
-    assert not book.is_behind(SESSION, SessionState(Slots(), 3, later(hours=1)))
-    # It expired, and another process began it anew.
-    assert not book.is_behind(SESSION, SessionState(Slots(), 1, later(hours=3)))
-    assert not book.is_behind(SESSION, SessionState(Slots(), 0))
-    await book.drop(SESSION)
-    assert not book.is_behind(SESSION, older)
+class TestLooking:
+    @staticmethod
+    async def look(cache: FarSessions, book: SlotBook, revision: int, expires: datetime) -> bool:
+        """Whether a state is told to be behind that another server of the cache has."""
+        await cache.drop(SESSION)
+        ttl = int((expires - NOW).total_seconds())
+        for before in range(revision):
+            await cache.put(SESSION, Slots(), before, NOW, ttl)
+        state, is_behind = await book.look(SESSION, NOW)
+        assert state.revision == revision
+        return is_behind
+
+    async def test_an_older_copy_is_told_from_a_session_that_began_anew(self):
+        cache = FarSessions()
+        book = SlotBook(cache)
+        assert not await self.look(cache, book, 1, later(hours=1))
+        await cache.drop(SESSION)
+        for number in range(3):
+            await remember(book, number)
+        assert await self.look(cache, book, 2, later(hours=1))
+        assert not await self.look(cache, book, 3, later(hours=1))
+        # It expired, and another process began it anew.
+        assert not await self.look(cache, book, 1, later(hours=3))
+        assert not await self.look(cache, book, 0, later(hours=1))
+        await book.drop(SESSION)
+        assert not await self.look(cache, book, 2, later(hours=1))
+
+    async def test_what_is_stored_while_the_cache_answers_is_no_loss(self):
+        cache = FarSessions()
+        book = SlotBook(cache)
+        await remember(book, 1)
+        released = asyncio.Event()
+        get = cache.get
+
+        async def slow(session: SessionRef, now: datetime) -> SessionState | None:
+            state = await get(session, now)
+            await released.wait()
+            return state
+
+        cache.get = slow  # type: ignore[method-assign]  # a server whose answer is under way
+        looking = asyncio.create_task(book.look(SESSION, NOW))
+        await asyncio.sleep(0.01)
+        assert await book.put(SESSION, POLICY, NOW, Slots(), 1)
+        released.set()
+        state, is_behind = await looking
+        assert (state.revision, is_behind) == (1, False)
