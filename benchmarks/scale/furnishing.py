@@ -11,10 +11,8 @@ from benchmarks.scale.loading import Loaded, load
 from benchmarks.scale.population import LARGE, MEASURED, SMALL, TENANTS, Population, ordinary_user, tenant
 from muniment.v1 import fact_pb2, policy_service_pb2, prefix_pb2, types_pb2
 
-SESSION: Final = "live"
-"""Of those who are measured against the echo, or with a large archive."""
-AMONG: Final = "among"
-"""Of those who are measured among few and many users: a session of their own, of equal age in both databases."""
+ECHO, AMONG, ARCHIVE, TWO_PORTS, ONE_PORT = "echo", "among", "archive", "two_ports", "one_port"
+"""The sessions of each measurement: a turn that was asked for before would only be answered again."""
 _FOUNDER: Final = "founder"
 _PROCESSES: Final = 2
 
@@ -55,9 +53,9 @@ async def _found(connection: Connection, tenant_id: str) -> None:
 
 
 async def open_sessions(connection: Connection) -> None:
-    """Sessions with slots for each user who is measured."""
-    names = [ordinary_user(number).user_id for number in range(MEASURED)]
-    for user_id in names:
-        await seeding.session(connection, user_id, AMONG, 2)
-    for user_id in (*names, LARGE, SMALL):
-        await seeding.session(connection, user_id, SESSION, 2)
+    """Sessions with slots for everybody who is measured."""
+    for number in range(MEASURED):
+        for session_id in (ECHO, AMONG, TWO_PORTS, ONE_PORT):
+            await seeding.session(connection, ordinary_user(number).user_id, session_id, 2)
+    for user_id in (LARGE, SMALL):
+        await seeding.session(connection, user_id, ARCHIVE, 2)

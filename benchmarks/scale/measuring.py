@@ -14,7 +14,7 @@ from benchmarks.figures import Bar, Figure, Side
 from benchmarks.process import Connection, Ports
 from benchmarks.progress import say
 from benchmarks.scale.backends import Backends, Gateway
-from benchmarks.scale.furnishing import AMONG, SESSION
+from benchmarks.scale.furnishing import AMONG, ARCHIVE, ECHO, ONE_PORT, TWO_PORTS
 from benchmarks.scale.population import LARGE, MEASURED, SMALL, ordinary_user
 from benchmarks.timing import Sample, Step, alternating, closed_loop
 from muniment.v1 import types_pb2
@@ -41,7 +41,7 @@ class Effort:
         self.calls = {1: calls, 16: 8 * calls}
 
 
-def callers(connections: Sequence[Connection], session_id: str = SESSION) -> list[Caller]:
+def callers(connections: Sequence[Connection], session_id: str) -> list[Caller]:
     """One for each measured user, spread over the connections."""
     return [
         Caller(connections[number % len(connections)], ordinary_user(number).user_id, session_id)
@@ -52,7 +52,7 @@ def callers(connections: Sequence[Connection], session_id: str = SESSION) -> lis
 async def against_echo(connection: Connection, effort: Effort) -> list[Figure]:
     """One process, with the echo in its loop: one caller for latency, sixteen for throughput."""
     say("against the echo")
-    some = callers([connection])
+    some = callers([connection], ECHO)
     answer = await some[0].assemble()
     await connection.echo_with(answer)
     await closed_loop([caller.assemble for caller in some], _WARM_UP)
@@ -88,11 +88,12 @@ def _echo_figures(number: int, pairs: Sequence[tuple[Sample, Sample]]) -> list[F
 async def two_processes(
     name: str, gateways: Sequence[Gateway], ports: Sequence[Ports], effort: Effort
 ) -> list[Figure]:
-    """The throughput of sixteen callers over connections to `ports`, and how evenly the processes worked."""
+    """The throughput of sixteen callers over connections to `ports`, and how evenly the processes worked. `name` is also
+    that of the sessions."""
     say(name)
     async with AsyncExitStack() as stack:
         connections = [await stack.enter_async_context(_connected_apart(port)) for port in ports]
-        steps = [caller.assemble for caller in callers(connections)]
+        steps = [caller.assemble for caller in callers(connections, name)]
         await closed_loop(steps, _WARM_UP)
         before = [_cpu_ticks(gateway.pid) for gateway in gateways]
         samples = [await closed_loop(steps, effort.calls[16]) for _ in range(effort.rounds)]
@@ -141,7 +142,7 @@ async def among_users(
 async def large_archive(connection: Connection, effort: Effort) -> list[Figure]:
     """The user with the most excerpts against the one with few, both in memory, searched by keywords."""
     say("a user with a large archive")
-    some = [Caller(connection, user_id, SESSION) for user_id in (SMALL, LARGE)]
+    some = [Caller(connection, user_id, ARCHIVE) for user_id in (SMALL, LARGE)]
     for caller in some:
         await _until_loaded(caller)
     rounds = await _rounds([caller.assemble for caller in some], effort)
@@ -187,10 +188,10 @@ async def gateways_of(
     settings: Mapping[str, str] = backends.settings(database, number)
     figures: list[Figure] = []
     with backends.gateway("port-0", settings) as one, backends.gateway("port-1", settings) as other:
-        figures += await two_processes("two_ports", (one, other), [one.ports, other.ports] * 8, effort)
+        figures += await two_processes(TWO_PORTS, (one, other), [one.ports, other.ports] * 8, effort)
     with (
         backends.gateway("shared-0", settings, port, shared=True) as one,
         backends.gateway("shared-1", settings, port, shared=True) as other,
     ):
-        figures += await two_processes("one_port", (one, other), [one.ports] * 16, effort)
+        figures += await two_processes(ONE_PORT, (one, other), [one.ports] * 16, effort)
     return figures
