@@ -88,8 +88,10 @@ def _echo_figures(number: int, pairs: Sequence[tuple[Sample, Sample]]) -> list[F
 async def two_processes(
     name: str, gateways: Sequence[Gateway], ports: Sequence[Ports], effort: Effort
 ) -> list[Figure]:
-    """The throughput of sixteen callers over connections to `ports`, and how evenly the processes worked. `name` is also
-    that of the sessions."""
+    """The throughput of sixteen callers over connections to `ports`, and how evenly the processes worked.
+
+    `name` is also that of the sessions.
+    """
     say(name)
     async with AsyncExitStack() as stack:
         connections = [await stack.enter_async_context(_connected_apart(port)) for port in ports]
