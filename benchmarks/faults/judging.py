@@ -2,10 +2,8 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Protocol
 
 from benchmarks.faults.checker import Expectations, check, require_floor
 from benchmarks.faults.gateway_client import clients
@@ -14,18 +12,8 @@ from benchmarks.faults.launching import Launcher, Spawner
 from benchmarks.faults.outcomes import Record
 from benchmarks.faults.people import people
 from benchmarks.faults.running import Fault, Scale, recorded
+from benchmarks.faults.stack import Stack
 from benchmarks.faults.verdict import Verdict
-
-
-class Site(Protocol):
-    """Where gateways can be started: over servers, or over a folder."""
-
-    def gateways(
-        self, program: Sequence[str], launcher: Launcher
-    ) -> AbstractContextManager[tuple[Gateway, ...]]:
-        """Running ones for the time of a `with`."""
-        ...
-
 
 MakeFault = Callable[[Sequence[Gateway]], Fault]
 """A fault may need the gateways, such as one that kills them."""
@@ -48,14 +36,14 @@ class Judged:
 
 
 async def judged(
-    site: Site,
+    stack: Stack,
     make: MakeFault,
     scale: Scale,
     program: Sequence[str] = PRODUCT,
     launcher: Launcher | None = None,
 ) -> Judged:
     """Run it. Raises `FloorMissed`, `GatewayFailed`, `grpc.RpcError`."""
-    with site.gateways(program, launcher or Spawner()) as gateways:
+    with stack.gateways(program, launcher or Spawner()) as gateways:
         async with clients(gateway.address for gateway in gateways) as connected:
             fault = make(gateways)
             somebody = people(next(_runs), scale.more_people)

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import Final
@@ -33,12 +34,16 @@ class NeverLoaded(RuntimeError):
     """A user's archive did not come into memory."""
 
 
+@dataclass(frozen=True, slots=True)
 class Effort:
-    """How often things are measured: rounds, and calls at one and at sixteen callers."""
+    """How often things are measured: rounds, and calls of a round at one caller; sixteen make eight times as many."""
 
-    def __init__(self, rounds: int, calls: int) -> None:
-        self.rounds = rounds
-        self.calls = {1: calls, 16: 8 * calls}
+    rounds: int
+    calls_alone: int
+
+    def calls(self, number: int) -> int:
+        """Calls of a round at that many callers."""
+        return self.calls_alone if number == 1 else 8 * self.calls_alone
 
 
 def callers(connections: Sequence[Connection], session_id: str) -> list[Caller]:
@@ -59,7 +64,7 @@ async def against_echo(connection: Connection, effort: Effort) -> list[Figure]:
     await closed_loop([caller.echo for caller in some], _WARM_UP)
     figures = [Figure("answer_size", answer.ByteSize(), "bytes")]
     for number in CALLERS:
-        pairs = [await _pair(some[:number], effort.calls[number]) for _ in range(effort.rounds)]
+        pairs = [await _pair(some[:number], effort.calls(number)) for _ in range(effort.rounds)]
         figures += _echo_figures(number, pairs)
     return figures
 
@@ -98,7 +103,7 @@ async def two_processes(
         steps = [caller.assemble for caller in callers(connections, name)]
         await closed_loop(steps, _WARM_UP)
         before = [_cpu_ticks(gateway.pid) for gateway in gateways]
-        samples = [await closed_loop(steps, effort.calls[16]) for _ in range(effort.rounds)]
+        samples = [await closed_loop(steps, effort.calls(16)) for _ in range(effort.rounds)]
         worked = [_cpu_ticks(gateway.pid) - ticks for gateway, ticks in zip(gateways, before, strict=True)]
     return [
         Figure(f"{name}_rate_16", median(sample.rate for sample in samples), "calls/s"),
@@ -159,7 +164,7 @@ async def large_archive(connection: Connection, effort: Effort) -> list[Figure]:
 
 async def _rounds(steps: Sequence[Step], effort: Effort) -> list[list[Sample]]:
     await alternating(steps, max(20, MEASURED * 2))
-    return [await alternating(steps, effort.calls[1]) for _ in range(effort.rounds)]
+    return [await alternating(steps, effort.calls(1)) for _ in range(effort.rounds)]
 
 
 async def _until_loaded(caller: Caller) -> None:
