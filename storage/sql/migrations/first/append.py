@@ -19,7 +19,9 @@ _ARGUMENTS: Final = """tenant text, trace_ids text[], user_ids text[], session_i
 # The order of the cases is the order in which the stores look: a trace that is there already as it was given is done,
 # for a caller that did not learn what became of it. 'compare' hands back a turn that is there, sealed as it is: the
 # caller opens it, and comes again with `known` where it says the same. Only the parts since a day before the oldest
-# draft are looked at, or each append would open all months.
+# draft are looked at, or each append would open all months. Their order is for the planner: in a month that was never
+# analyzed all indexes that begin with the tenant look alike, and only the one that ends in the time has its order. The
+# others would be walked through, for all that the tenant had that day.
 _JUDGE: Final = f"""SELECT array_agg(CASE
         WHEN same.record = d.record AND same.user_id = d.user_id AND same.session_id = d.session_id
             AND same.turn_id = d.turn_id THEN 'done'
@@ -37,12 +39,14 @@ _JUDGE: Final = f"""SELECT array_agg(CASE
         known) WITH ORDINALITY AS d(trace_id, user_id, session_id, turn_id, created, body, record, request_id,
         kept_id, known, number)
     LEFT JOIN LATERAL (SELECT t.* FROM traces t
-        WHERE t.tenant_id = tenant AND t.trace_id = d.trace_id AND t.create_time > since LIMIT 1) same ON true
+        WHERE t.tenant_id = tenant AND t.trace_id = d.trace_id AND t.create_time > since
+        ORDER BY t.create_time LIMIT 1) same ON true
     LEFT JOIN LATERAL (SELECT r.body_sha256 FROM receipts r WHERE d.request_id <> '' AND r.tenant_id = tenant
         AND r.method = 'AssembleContext' AND r.request_id = d.request_id AND r.expire_time > d.created) claim ON true
     LEFT JOIN LATERAL (SELECT true AS found FROM traces t
         WHERE t.tenant_id = tenant AND t.user_id = d.user_id AND t.session_id = d.session_id AND t.turn_id = d.turn_id
-        AND t.create_time > since AND t.create_time > d.created - {_DAY} LIMIT 1) answer ON true
+        AND t.create_time > since AND t.create_time > d.created - {_DAY}
+        ORDER BY t.create_time LIMIT 1) answer ON true
     LEFT JOIN LATERAL (SELECT u.* FROM turns u
         WHERE u.tenant_id = tenant AND u.user_id = d.user_id AND u.session_id = d.session_id AND u.turn_id = d.kept_id
         AND (u.expire_time IS NULL OR u.expire_time > d.created)) turn ON true;"""
