@@ -16,12 +16,26 @@ _ARGUMENTS: Final = """tenant text, trace_ids text[], user_ids text[], session_i
     kept_ids text[], roles text[], speakers text[], occur_times bigint[], expire_times bigint[],
     turn_contents bytea[], known boolean[]"""
 
+# What is looked up for each draft `d`. Only the parts since a day before the oldest draft are looked at, or each append
+# would open all months. Orders and limits are for the planner: in a part that was never analyzed all indexes that begin
+# with the tenant look alike, and only the one that ends in the time has the order asked for. The others would be walked
+# through, for all that the tenant had that day. A limit keeps a look-up from becoming a join, which would do the same.
+SAME_TRACE: Final = """SELECT t.* FROM traces t
+        WHERE t.tenant_id = tenant AND t.trace_id = d.trace_id AND t.create_time > since
+        ORDER BY t.create_time LIMIT 1"""
+ANSWER: Final = f"""SELECT true AS found FROM traces t
+        WHERE t.tenant_id = tenant AND t.user_id = d.user_id AND t.session_id = d.session_id AND t.turn_id = d.turn_id
+        AND t.create_time > since AND t.create_time > d.created - {_DAY}
+        ORDER BY t.create_time LIMIT 1"""
+_CLAIMED: Final = """SELECT r.body_sha256 FROM receipts r WHERE d.request_id <> '' AND r.tenant_id = tenant
+        AND r.method = 'AssembleContext' AND r.request_id = d.request_id AND r.expire_time > d.created LIMIT 1"""
+_KEPT_TURN: Final = """SELECT u.* FROM turns u
+        WHERE u.tenant_id = tenant AND u.user_id = d.user_id AND u.session_id = d.session_id AND u.turn_id = d.kept_id
+        AND (u.expire_time IS NULL OR u.expire_time > d.created) LIMIT 1"""
+
 # The order of the cases is the order in which the stores look: a trace that is there already as it was given is done,
 # for a caller that did not learn what became of it. 'compare' hands back a turn that is there, sealed as it is: the
-# caller opens it, and comes again with `known` where it says the same. Only the parts since a day before the oldest
-# draft are looked at, or each append would open all months. Their order is for the planner: in a month that was never
-# analyzed all indexes that begin with the tenant look alike, and only the one that ends in the time has its order. The
-# others would be walked through, for all that the tenant had that day.
+# caller opens it, and comes again with `known` where it says the same.
 _JUDGE: Final = f"""SELECT array_agg(CASE
         WHEN same.record = d.record AND same.user_id = d.user_id AND same.session_id = d.session_id
             AND same.turn_id = d.turn_id THEN 'done'
@@ -38,18 +52,10 @@ _JUDGE: Final = f"""SELECT array_agg(CASE
     FROM unnest(trace_ids, user_ids, session_ids, turn_ids, create_times, bodies, records, request_ids, kept_ids,
         known) WITH ORDINALITY AS d(trace_id, user_id, session_id, turn_id, created, body, record, request_id,
         kept_id, known, number)
-    LEFT JOIN LATERAL (SELECT t.* FROM traces t
-        WHERE t.tenant_id = tenant AND t.trace_id = d.trace_id AND t.create_time > since
-        ORDER BY t.create_time LIMIT 1) same ON true
-    LEFT JOIN LATERAL (SELECT r.body_sha256 FROM receipts r WHERE d.request_id <> '' AND r.tenant_id = tenant
-        AND r.method = 'AssembleContext' AND r.request_id = d.request_id AND r.expire_time > d.created) claim ON true
-    LEFT JOIN LATERAL (SELECT true AS found FROM traces t
-        WHERE t.tenant_id = tenant AND t.user_id = d.user_id AND t.session_id = d.session_id AND t.turn_id = d.turn_id
-        AND t.create_time > since AND t.create_time > d.created - {_DAY}
-        ORDER BY t.create_time LIMIT 1) answer ON true
-    LEFT JOIN LATERAL (SELECT u.* FROM turns u
-        WHERE u.tenant_id = tenant AND u.user_id = d.user_id AND u.session_id = d.session_id AND u.turn_id = d.kept_id
-        AND (u.expire_time IS NULL OR u.expire_time > d.created)) turn ON true;"""
+    LEFT JOIN LATERAL ({SAME_TRACE}) same ON true
+    LEFT JOIN LATERAL ({_CLAIMED}) claim ON true
+    LEFT JOIN LATERAL ({ANSWER}) answer ON true
+    LEFT JOIN LATERAL ({_KEPT_TURN}) turn ON true;"""
 
 _SEAL: Final = """FOR number IN 1..cardinality(trace_ids) LOOP
         CONTINUE WHEN outcomes[number] NOT IN ('add', 'add_turn');
