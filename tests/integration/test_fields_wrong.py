@@ -167,4 +167,5 @@ async def test_no_field_goes_without_a_wrong_value_or_a_reason(method):
 @pytest.mark.parametrize("method", sorted(GOOD))
 async def test_a_good_request_breaks_no_rule(gateway, method):
     code = await gateway.code(method, GOOD[method])
-    assert code in {"OK", "NOT_FOUND", "FAILED_PRECONDITION"}
+    # The last where another test of this process has used the turn's id.
+    assert code in {"OK", "NOT_FOUND", "FAILED_PRECONDITION", "ALREADY_EXISTS"}
