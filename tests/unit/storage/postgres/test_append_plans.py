@@ -1,0 +1,34 @@
+"""An append looks things up by their own keys, also in a part of the ledger that was never analyzed."""
+
+import re
+
+import pytest
+
+from storage.sql.migrations.first.append import ANSWER, SAME_TRACE
+from tests.servers import PostgresDatabase
+
+_GIVEN = re.compile(r"\bd\.\w+|\btenant\b|\bsince\b")
+
+
+def explained(look_up: str) -> str:
+    """The look-up with a parameter for each of the function's variables."""
+    names = list(dict.fromkeys(_GIVEN.findall(look_up)))
+    numbered = _GIVEN.sub(lambda name: f"${names.index(name[0]) + 1}", look_up)
+    return f"EXPLAIN (GENERIC_PLAN) {numbered}"
+
+
+@pytest.mark.parametrize(
+    ("look_up", "keys"),
+    [
+        (SAME_TRACE, ("tenant_id", "trace_id", "create_time")),
+        (ANSWER, ("tenant_id", "user_id", "session_id", "turn_id", "create_time")),
+    ],
+)
+def test_all_keys_of_a_look_up_are_conditions_of_its_index(
+    postgres: PostgresDatabase, look_up: str, keys: tuple[str, ...]
+) -> None:
+    lines = postgres.execute(explained(look_up)).splitlines()
+    conditions = [line for line in lines if "Index Cond" in line]
+    assert conditions
+    assert all(key in condition for condition in conditions for key in keys)
+    assert not [line for line in lines if "Seq Scan" in line or "Filter" in line]
