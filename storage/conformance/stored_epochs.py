@@ -1,6 +1,7 @@
 """Epochs: each change of a thing grows its own epoch and no other, and nothing else does."""
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 from assemblers.records import SessionRef, UserRef
 from storage.conformance.samples import (
@@ -68,6 +69,14 @@ def tenant_changes(storage: Storage) -> list[Step]:
 
 class EpochSuite:
     """The truth about who is behind."""
+
+    async def test_reports_of_usage_are_told_each_at_first_and_then_in_steps(self, storage: Storage) -> None:
+        told = []
+        for number in range(1, 35):
+            await storage.traces.append(trace(f"x{number}"))
+            step = partial(storage.usage.report, usage(f"x{number}"), receipt())
+            told.append((await grown(storage, step)).tenant)
+        assert told == [int(number <= 16 or number % 16 == 0) for number in range(1, 35)]
 
     async def test_an_unknown_user_has_zeros_and_stays_unknown(self, storage: Storage) -> None:
         """P13."""
