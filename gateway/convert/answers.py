@@ -2,7 +2,7 @@
 
 from functools import lru_cache
 
-from assemblers.assembly import Assembly
+from assemblers.assembly import Assembly, Prompt
 from assemblers.records import RecentQuestion, SessionRef, Slots, UserRef
 from gateway.consistency import encode_token
 from gateway.convert import wire
@@ -44,12 +44,16 @@ class AnswerEncoder:
     def __init__(self) -> None:
         self._prompts = PromptEncoder()
 
-    def encode(self, answer: Answer) -> bytes:
-        """The encoded `AssembleContextResponse`."""
+    def prompt(self, answer: Answer) -> bytes:
+        """The encoded `Prompt` of an answer."""
+        return self._prompts.encode(answer.assembly, _user(answer.session))
+
+    def encode(self, answer: Answer, prompt: bytes | None = None) -> bytes:
+        """The encoded `AssembleContextResponse`; `prompt` is its prompt where that is encoded already."""
         session, assembly = answer.session, answer.assembly
         return b"".join(
             (
-                wire.delimited(_PROMPT, self._prompts.encode(assembly, _user(session))),
+                wire.delimited(_PROMPT, self.prompt(answer) if prompt is None else prompt),
                 wire.text(_POLICY, answer.policy),
                 wire.text(_TRACE, trace_name(session.tenant_id, answer.trace_id)),
                 wire.delimited(_SLOTS, _slots(assembly.slots)),
@@ -57,6 +61,24 @@ class AnswerEncoder:
                 b"" if answer.seen is None else _read_token(answer.seen),
             )
         )
+
+
+class EarlyPrompt:
+    """The prompt of one call, encoded while its trace is on its way to the ledger: then the call waits anyway."""
+
+    def __init__(self, encoder: AnswerEncoder) -> None:
+        self._encoder = encoder
+        self._prompt: Prompt | None = None
+        self._encoded = b""
+
+    def prepare(self, answer: Answer) -> None:
+        """Encode the prompt of an answer that may still get other slots or warnings, or become another's."""
+        self._prompt, self._encoded = answer.assembly.prompt, self._encoder.prompt(answer)
+
+    def encode(self, answer: Answer) -> bytes:
+        """The encoded answer."""
+        early = answer.assembly.prompt is self._prompt
+        return self._encoder.encode(answer, self._encoded if early else None)
 
 
 def _user(session: SessionRef) -> UserRef:

@@ -1,6 +1,6 @@
 """ContextService: assemble, explain, count, report."""
 
-from gateway.convert.answers import AnswerEncoder, answer_to
+from gateway.convert.answers import AnswerEncoder, EarlyPrompt, answer_to
 from gateway.convert.context import model_of, request_of
 from gateway.convert.prompt import EXACTNESS_TO
 from gateway.convert.traces import shown_to
@@ -39,7 +39,8 @@ class ContextServicer:
         asked = request_of(request, call.now, self._runtime.new_id)
         if request.validate_only:
             return answer_to(await self._assembler.explain(asked, call.now, call.deadline))
-        return self._answers.encode(await self._assembler.assemble(asked, call.now, call.deadline))
+        early = EarlyPrompt(self._answers)
+        return early.encode(await self._assembler.assemble(asked, call.now, call.deadline, early.prepare))
 
     async def ExplainContext(
         self, request: context_pb2.ExplainContextRequest, call: Call

@@ -21,6 +21,7 @@ from gateway.errors import AlreadyExists, BudgetTooSmall, GatewayError, Reason
 from gateway.tokenizers import TokenizerError
 from gateway.usecases.degradations import SLOTS_NOT_SAVED, TRACE_NOT_DURABLE
 from gateway.usecases.gather import Gathered, Gatherer
+from gateway.usecases.meanwhile import Meanwhile, nothing, once_sent
 from gateway.usecases.models import uncountable
 from gateway.usecases.open_turn import OpenTurns, check_newest, question_of
 from gateway.usecases.opening import Opening, Openings
@@ -77,8 +78,12 @@ class ContextAssembler:
         self._traces, self._stages, self._runtime, self._is_shared = traces, stages, runtime, is_shared
         self._spooled: Lru[tuple[SessionRef, str], _Spooled] = Lru(SPOOLED_ANSWERS)
 
-    async def assemble(self, request: ContextRequest, now: datetime, deadline: Deadline) -> Answer:
+    async def assemble(
+        self, request: ContextRequest, now: datetime, deadline: Deadline, meanwhile: Meanwhile = nothing
+    ) -> Answer:
         """Answer a turn and leave a durable trace; a turn that was answered is answered again.
+
+        `meanwhile` gets the answer as it will probably be, while its trace is on its way.
 
         Raises the errors of `gateway.errors`; nothing is written then. Whether a turn is a repeat is looked up only
         where it is not plainly new: when its trace cannot be added, or when the answer fails today, which must not
@@ -89,14 +94,16 @@ class ContextAssembler:
             if spooled is not None:
                 return spooled
         try:
-            return await self._new(request, now, deadline)
+            return await self._new(request, now, deadline, meanwhile)
         except (AlreadyStored, GatewayError):
             answered = await self._answered(request, now)
             if answered is None:
                 raise
             return answered
 
-    async def _new(self, request: ContextRequest, now: datetime, deadline: Deadline) -> Answer:
+    async def _new(
+        self, request: ContextRequest, now: datetime, deadline: Deadline, meanwhile: Meanwhile
+    ) -> Answer:
         """Answer a turn for the first time. Raises `AlreadyStored` where it is not."""
         started = perf_counter_ns()
         work = await self._gather(request, now, deadline, writes=True)
@@ -107,12 +114,14 @@ class ContextAssembler:
         pseudonym = await self._stages.keeper.pseudonym(work.user, deadline, answers)
         answer = telemetry.run("capture", self._traced, work, assembly, pseudonym, timings)
         with telemetry.stage("append"):
-            kept, slots = await self._keep(work, answer, deadline)
+            kept, slots = await self._keep(work, answer, deadline, meanwhile)
         telemetry.link_trace(answer.trace_id)
         _measure(assembly)
         return self._finished(work, answer, kept, slots)
 
-    async def _keep(self, work: Work, answer: Answer, deadline: Deadline) -> tuple[bool, Slots | None]:
+    async def _keep(
+        self, work: Work, answer: Answer, deadline: Deadline, meanwhile: Meanwhile
+    ) -> tuple[bool, Slots | None]:
         """Make the trace durable and remember the slots: whether the ledger has it, and the slots as they are now."""
         stages, opening = self._stages, work.opening
         keep = stages.keeper.keep(draft_of(work, answer), deadline, opening.standing.sql_answers)
@@ -121,9 +130,10 @@ class ContextAssembler:
             stages.slots.remember,
             work.request.session, policy, now, opening, work.turn, answer.assembly.slots,
         )  # fmt: skip
-        if self._is_shared:
-            return await asyncio.gather(keep, remember())
-        return await keep, await remember()
+        if not self._is_shared:
+            return await keep, await remember()
+        kept, slots, _ = await asyncio.gather(keep, remember(), once_sent(partial(meanwhile, answer)))
+        return kept, slots
 
     def _finished(self, work: Work, answer: Answer, kept: bool, slots: Slots | None) -> Answer:
         """The answer with what became of its trace and slots."""

@@ -21,8 +21,8 @@ def drop_what_is_said() -> None:
 
     encode = AnswerEncoder.encode
 
-    def silent(self: AnswerEncoder, answer: Any) -> bytes:
-        message = context_pb2.AssembleContextResponse.FromString(encode(self, answer))
+    def silent(self: AnswerEncoder, answer: Any, prompt: bytes | None = None) -> bytes:
+        message = context_pb2.AssembleContextResponse.FromString(encode(self, answer, prompt))
         message.ClearField("degradations")
         message.ClearField("warnings")
         for line in message.prompt.budget_report.sections:

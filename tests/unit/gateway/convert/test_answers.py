@@ -22,7 +22,7 @@ from assemblers.records import (
     Slots,
 )
 from gateway.convert import wire
-from gateway.convert.answers import AnswerEncoder, answer_to
+from gateway.convert.answers import AnswerEncoder, EarlyPrompt, answer_to
 from gateway.convert.instants import instant_to
 from gateway.names import trace_name
 from gateway.usecases.work import Answer
@@ -96,6 +96,17 @@ def test_the_bytes_of_an_answer_are_those_of_its_message(assembly: Assembly):
     answer = told(assembly)
     assert ENCODER.encode(answer) == plainly(answer)
     assert ENCODER.encode(answer) == plainly(answer)
+
+
+@given(assemblies(), assemblies(), slots())
+def test_a_prompt_encoded_early_serves_the_answer_whatever_is_said_of_it_later_and_no_other(
+    assembly: Assembly, other: Assembly, later: Slots
+):
+    early = EarlyPrompt(ENCODER)
+    early.prepare(told(assembly))
+    changed = told(replace(assembly, slots=later, warnings=(*assembly.warnings, "slots_not_saved")))
+    for answer in (told(assembly), changed, told(other)):
+        assert early.encode(answer) == plainly(answer)
 
 
 def test_an_answer_with_every_section_in_a_tool_loop_is_the_same_as_its_message():
