@@ -14,8 +14,9 @@ from pathlib import Path
 from benchmarks.disk import NotDurableError, require_disk
 from benchmarks.faults.campaign import Campaign
 from benchmarks.faults.gateways import GatewayFailed
+from benchmarks.faults.nursery import running_nursery
 from benchmarks.faults.sizes import FULL, QUICK
-from benchmarks.figures import OUT, publish
+from benchmarks.figures import OUT, Figure, publish
 from scripts.servers.errors import ServerError
 
 
@@ -23,16 +24,23 @@ def main(arguments: Sequence[str]) -> int:
     """The command. Gives the exit code: 2 where it could not measure."""
     options = _parse(arguments)
     parent: Path = options.data_dir
+    figures: list[Figure] = []
     try:
         parent.mkdir(parents=True, exist_ok=True)
         require_disk(parent)
-        with tempfile.TemporaryDirectory(dir=parent, prefix="faults-") as folder:
-            campaign = Campaign(Path(folder), QUICK if options.quick else FULL, options.only)
+        with (
+            tempfile.TemporaryDirectory(dir=parent, prefix="faults-") as folder,
+            running_nursery() as nursery,
+        ):
+            campaign = Campaign(Path(folder), QUICK if options.quick else FULL, nursery, options.only)
+            figures = campaign.figures
             asyncio.run(campaign.run())
     except (NotDurableError, ServerError, GatewayFailed, OSError) as error:
         print(f"could not measure: {error}", file=sys.stderr)
         return 2
-    publish(campaign.figures, "faults")
+    except KeyboardInterrupt:
+        print("stopped: the figures are those of what was finished", file=sys.stderr)
+    publish(figures, "faults")
     return 0
 
 

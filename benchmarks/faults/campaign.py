@@ -13,7 +13,7 @@ from benchmarks.faults.catching import MUTANTS, UNSURE
 from benchmarks.faults.checker import FloorMissed
 from benchmarks.faults.gateways import GatewayFailed
 from benchmarks.faults.judging import Judged, MakeFault, judged
-from benchmarks.faults.nursery import running_nursery
+from benchmarks.faults.launching import Launcher
 from benchmarks.faults.running import Fault
 from benchmarks.faults.sizes import Sizes
 from benchmarks.faults.small_disk import NoSmallDisk
@@ -29,10 +29,11 @@ _DISKS: Final = ("redis_disk_full", "sql_disk_full")
 
 
 class Campaign:
-    """Runs what is asked for over servers in `folder`; `only` are beginnings of names (none: all of it)."""
+    """Runs what is asked for over servers in `folder`; `only` are beginnings of names (none: all of it). `launcher` starts
+    the gateways that are no mutants."""
 
-    def __init__(self, folder: Path, sizes: Sizes, only: Collection[str] = ()) -> None:
-        self._folder, self._sizes, self._only = folder, sizes, tuple(only)
+    def __init__(self, folder: Path, sizes: Sizes, launcher: Launcher, only: Collection[str] = ()) -> None:
+        self._folder, self._sizes, self._launcher, self._only = folder, sizes, launcher, tuple(only)
         self.figures: list[Figure] = []
 
     async def run(self) -> None:
@@ -62,7 +63,7 @@ class Campaign:
 
     async def _fault(self, stack: Stack, fault: Fault, recovery: float) -> None:
         async def run() -> list[Figure]:
-            done = await judged(stack, lambda _: fault, self._sizes.faults)
+            done = await judged(stack, lambda _: fault, self._sizes.faults, launcher=self._launcher)
             _tell(done)
             return reports.fault_figures(fault.name, done.verdict, recovery)
 
@@ -87,8 +88,7 @@ class Campaign:
         scale = replace(self._sizes.durable, spans=replace(self._sizes.durable.spans, during=0.0))
 
         async def run() -> list[Figure]:
-            with running_nursery() as nursery:
-                done = await judged(stack, make, scale, launcher=nursery)
+            done = await judged(stack, make, scale, launcher=self._launcher)
             _tell(done)
             return reports.kill_figures(name, count, done.verdict, done.acknowledged)
 

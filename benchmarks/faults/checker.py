@@ -105,7 +105,8 @@ class _Judge:
                 yield Violation(rule, one.started - fault, what, call)
 
     def _flaws(self, outcome: Outcome) -> Iterator[tuple[Rule, str]]:
-        if not self.right(outcome):
+        # While everything is cold a share is not judged; what allows no exception is.
+        if outcome.ended >= self._record.timeline.steady and not self.right(outcome):
             rule = Rule.PRESCRIBED if outcome.kind is Kind.ASSEMBLE else Rule.WRITE_PRESCRIBED
             yield rule, _described(outcome)
         if outcome.code in _UNTYPED:

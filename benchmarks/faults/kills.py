@@ -14,7 +14,7 @@ from benchmarks.faults.running import Fault, nothing
 from benchmarks.progress import counter
 
 _SEED: Final = 7
-_SHORTEST, _LONGEST = 0.1, 0.5
+_SHORTEST, _LONGEST = 0.05, 0.3
 """Seconds of traffic before a kill."""
 
 CALM: Final = Rules(NORMAL, settle=0.0, recovery=0.0)

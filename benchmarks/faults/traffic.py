@@ -23,6 +23,7 @@ from muniment.v1 import context_pb2
 WRITE_SECONDS: Final = 5.0
 """The deadline of a write's attempt: longer than the gateway's own limits, so that it is the gateway who answers."""
 _ATTEMPTS: Final = 3
+_AT_ONCE: Final = 4
 _PAUSES: Final = (0.05, 0.1, 0.2, 0.4)
 """Between attempts, in seconds; the last one holds for all later ones."""
 _WRITES: Final = (Kind.FACTS, Kind.TURNS, Kind.SLOTS)
@@ -53,12 +54,25 @@ class Traffic:
         self.outcomes: list[Outcome] = []
 
     async def furnish(self) -> None:
-        """Give everybody a fact and a slot, so that no section is empty from the start."""
+        """Give everybody a fact and a slot, so that no section is empty, and let each gateway meet everybody once: the
+        first call of a user opens keys and fills caches."""
         async with asyncio.TaskGroup() as group:
             for person in self._people:
                 for kind in (Kind.FACTS, Kind.SLOTS):
                     self._busy.add((kind, person.number))
                     group.create_task(self._until_acknowledged(kind, person, next(self._numbers)))
+        few = asyncio.Semaphore(_AT_ONCE)
+
+        async def meet(gateway: int, person: Person) -> None:
+            number = next(self._numbers)
+            async with few:
+                await self._attempt(
+                    Kind.ASSEMBLE, person.number, number, gateway, self._asking(person, number)
+                )
+
+        await asyncio.gather(
+            *(meet(gateway, person) for gateway in range(len(self._gateways)) for person in self._people)
+        )
 
     def start(self) -> None:
         """Begin."""
@@ -88,12 +102,11 @@ class Traffic:
 
     def _prompt(self, at: int) -> None:
         person, number = self._people[at % len(self._people)], next(self._numbers)
+        self._begin(self._attempts(Kind.ASSEMBLE, person, number, self._asking(person, number), _ATTEMPTS))
+
+    def _asking(self, person: Person, number: int) -> Call:
         request = scene.ask(person, number)
-
-        async def attempt(gateway: GatewayClient) -> object:
-            return await gateway.context.AssembleContext(request, timeout=self._load.deadline)
-
-        self._begin(self._attempts(Kind.ASSEMBLE, person, number, attempt, _ATTEMPTS))
+        return lambda gateway: gateway.context.AssembleContext(request, timeout=self._load.deadline)
 
     def _write(self, at: int) -> None:
         kind = _WRITES[at % len(_WRITES)]
