@@ -29,8 +29,10 @@ _DISKS: Final = ("redis_disk_full", "sql_disk_full")
 
 
 class Campaign:
-    """Runs what is asked for over servers in `folder`; `only` are beginnings of names (none: all of it). `launcher` starts
-    the gateways that are no mutants."""
+    """Runs what is asked for over servers in `folder`.
+
+    `launcher` starts the gateways that are no mutants; `only` are beginnings of names (none: all of it).
+    """
 
     def __init__(self, folder: Path, sizes: Sizes, launcher: Launcher, only: Collection[str] = ()) -> None:
         self._folder, self._sizes, self._launcher, self._only = folder, sizes, launcher, tuple(only)
