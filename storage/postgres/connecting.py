@@ -12,11 +12,13 @@ from storage.postgres.vectors import from_wire, to_wire
 
 _CONNECT_SECONDS: Final = 5
 # Look-ups are by key, so the plan never depends on the values; planning anew took ten times as long as running them.
+# Nor is a table ever to be read from end to end, as the planner does with one that it takes for empty.
 # A write is durable whatever the role or the database is set to. The limits are for what nobody waits for any more:
 # this process gives up long before.
 _SETTINGS: Final = {
     "search_path": "public",
     "plan_cache_mode": "force_generic_plan",
+    "enable_seqscan": "off",
     "synchronous_commit": "on",
     "statement_timeout": "30s",
     "idle_in_transaction_session_timeout": "30s",

@@ -19,7 +19,9 @@ _ARGUMENTS: Final = """tenant text, trace_ids text[], user_ids text[], session_i
 # What is looked up for each draft `d`. Only the parts since a day before the oldest draft are looked at, or each append
 # would open all months. Orders and limits are for the planner: in a part that was never analyzed all indexes that begin
 # with the tenant look alike, and only the one that ends in the time has the order asked for. The others would be walked
-# through, for all that the tenant had that day. A limit keeps a look-up from becoming a join, which would do the same.
+# through, for all that the tenant had that day. (For the same reason a request id is asked for as a range.) A limit
+# keeps a look-up from becoming a join, which would do the same. And a part that was vacuumed while it was empty is
+# taken for empty until it is analyzed: the function never reads one from end to end.
 SAME_TRACE: Final = """SELECT t.* FROM traces t
         WHERE t.tenant_id = tenant AND t.trace_id = d.trace_id AND t.create_time > since
         ORDER BY t.create_time LIMIT 1"""
@@ -27,9 +29,10 @@ ANSWER: Final = f"""SELECT true AS found FROM traces t
         WHERE t.tenant_id = tenant AND t.user_id = d.user_id AND t.session_id = d.session_id AND t.turn_id = d.turn_id
         AND t.create_time > since AND t.create_time > d.created - {_DAY}
         ORDER BY t.create_time LIMIT 1"""
-_CLAIMED: Final = """SELECT r.body_sha256 FROM receipts r WHERE d.request_id <> '' AND r.tenant_id = tenant
-        AND r.method = 'AssembleContext' AND r.request_id = d.request_id AND r.expire_time > d.created LIMIT 1"""
-_KEPT_TURN: Final = """SELECT u.* FROM turns u
+CLAIMED: Final = """SELECT r.body_sha256, r.expire_time FROM receipts r WHERE d.request_id <> ''
+        AND r.tenant_id = tenant AND r.method = 'AssembleContext'
+        AND r.request_id >= d.request_id AND r.request_id <= d.request_id ORDER BY r.request_id LIMIT 1"""
+KEPT_TURN: Final = """SELECT u.* FROM turns u
         WHERE u.tenant_id = tenant AND u.user_id = d.user_id AND u.session_id = d.session_id AND u.turn_id = d.kept_id
         AND (u.expire_time IS NULL OR u.expire_time > d.created) LIMIT 1"""
 
@@ -39,7 +42,7 @@ _KEPT_TURN: Final = """SELECT u.* FROM turns u
 _JUDGE: Final = f"""SELECT array_agg(CASE
         WHEN same.record = d.record AND same.user_id = d.user_id AND same.session_id = d.session_id
             AND same.turn_id = d.turn_id THEN 'done'
-        WHEN claim.body_sha256 <> d.body THEN 'request_id'
+        WHEN claim.body_sha256 <> d.body AND claim.expire_time > d.created THEN 'request_id'
         WHEN answer.found THEN 'turn_id'
         WHEN turn.turn_id IS NOT NULL AND NOT d.known THEN 'compare'
         WHEN same.sequence IS NOT NULL THEN 'trace_id'
@@ -53,9 +56,9 @@ _JUDGE: Final = f"""SELECT array_agg(CASE
         known) WITH ORDINALITY AS d(trace_id, user_id, session_id, turn_id, created, body, record, request_id,
         kept_id, known, number)
     LEFT JOIN LATERAL ({SAME_TRACE}) same ON true
-    LEFT JOIN LATERAL ({_CLAIMED}) claim ON true
+    LEFT JOIN LATERAL ({CLAIMED}) claim ON true
     LEFT JOIN LATERAL ({ANSWER}) answer ON true
-    LEFT JOIN LATERAL ({_KEPT_TURN}) turn ON true;"""
+    LEFT JOIN LATERAL ({KEPT_TURN}) turn ON true;"""
 
 _SEAL: Final = """FOR number IN 1..cardinality(trace_ids) LOOP
         CONTINUE WHEN outcomes[number] NOT IN ('add', 'add_turn');
@@ -108,7 +111,7 @@ _ADD_TURNS: Final = """kept := ARRAY(SELECT n FROM unnest(added) AS n WHERE outc
 _FUNCTION: Final = f"""CREATE FUNCTION muniment_append({_ARGUMENTS})
 RETURNS TABLE (outcome text, sequence bigint, previous_hash bytea, record_hash bytea, role text, speaker text,
     content bytea)
-LANGUAGE plpgsql VOLATILE SET plan_cache_mode = force_generic_plan AS $$
+LANGUAGE plpgsql VOLATILE SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 #variable_conflict use_column
 DECLARE
     head bigint;

