@@ -62,6 +62,7 @@ class Node:
         self._idle: list[Link] = []
         self._links = 0
         self._tasks: set[asyncio.Task[None]] = set()
+        self._redial_at = 0.0
         self._is_closed = False
 
     @property
@@ -187,10 +188,14 @@ class Node:
             await self._keep(link, replies)
 
     async def _keep(self, link: Link, replies: list[Reply]) -> None:
-        if any(isinstance(reply, ReadOnlyError) for reply in replies):
-            # The server was demoted: only a new connection can find who took its place behind the same name.
+        now = self._loop.time()
+        if now >= self._redial_at and any(isinstance(reply, ReadOnlyError) for reply in replies):
+            # The server was demoted: only a new connection can find who took its place behind the same name. As often
+            # as a probe, or those who only read would wait for one connection after the other.
+            self._redial_at = now + self._probe_seconds
             self._links -= 1
             await link.close()
+            await self._close_idle()
             self._send_waiting()
         else:
             self._give_back(link)
