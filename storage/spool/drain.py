@@ -16,8 +16,11 @@ from storage.errors import (
 from storage.ports import TraceDraft, TraceStore
 from storage.spool.spool import Spool
 
-AT_ONCE: Final = 64
+AT_ONCE: Final = 16
 """Traces that are given in one go: the store makes them durable together."""
+PAUSE: Final = 1.0
+"""How long the pause after a go is, in times of the go. Whoever asks now comes first: thousands of traces given one
+after another would hold up loop and store for seconds, just when both are well again."""
 
 
 class Drained(NamedTuple):
@@ -60,14 +63,18 @@ class Drains:
 
     async def drain(self) -> Drained:
         """Give the store all that there is, as far as it takes it. Never raises for a store that is down."""
+        loop = asyncio.get_running_loop()
         stored = refused = 0
         for spool in list(self._spools):
             while spool.depth:
+                started = loop.time()
                 answers = await self._give(await spool.oldest(AT_ONCE))
                 await spool.settle(answers)
                 stored, refused = stored + sum(answers), refused + answers.count(False)
                 if len(answers) < AT_ONCE and spool.depth:
                     return Drained(stored, refused)
+                if spool.depth:
+                    await asyncio.sleep(PAUSE * (loop.time() - started))
             await self._remove_left(spool)
         return Drained(stored, refused)
 
