@@ -21,7 +21,7 @@ class Sizes:
 # 10,000 prompts in each fault, at more than a hundred a second.
 FULL: Final = Sizes(
     faults=Scale(9, Load(150.0, 12.0), Spans(1.5, 3.0, 67.0, 6.5), floor=100.0),
-    durable=Scale(9, Load(60.0, 40.0), Spans(1.0, 2.0, 30.0, 1.0), floor=40.0),
+    durable=Scale(1, Load(20.0, 20.0), Spans(1.0, 2.0, 30.0, 1.0), floor=10.0),
     mutants=Scale(3, Load(60.0, 30.0), Spans(0.5, 1.5, 3.0, 1.0), floor=20.0),
     gateway_kills=200,
     server_kills=50,
