@@ -15,6 +15,8 @@ from benchmarks.faults.reading_back import drained, read_back
 from benchmarks.faults.traffic import Load, Traffic
 
 _PATIENCE: Final = 15.0
+_DRAIN_PATIENCE: Final = 90.0
+"""For spools, which leave most of the time to those who ask now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,7 @@ async def recorded(
         timeline = await _through(fault, scale.spans)
     finally:
         await traffic.stop(_PATIENCE)
-    await drained(gateways[0], _spooled(traffic.outcomes), _PATIENCE)
+    await drained(gateways[0], _spooled(traffic.outcomes), _DRAIN_PATIENCE)
     stored = await read_back(gateways[0], people)
     return Record(tuple(people), timeline, tuple(traffic.outcomes), stored)
 

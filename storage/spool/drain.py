@@ -18,7 +18,7 @@ from storage.spool.spool import Spool
 
 AT_ONCE: Final = 16
 """Traces that are given in one go: the store makes them durable together."""
-PAUSE: Final = 1.0
+PAUSE: Final = 4.0
 """How long the pause after a go is, in times of the go. Whoever asks now comes first: thousands of traces given one
 after another would hold up loop and store for seconds, just when both are well again."""
 

@@ -16,6 +16,7 @@ from storage.errors import Erased
 from storage.ports import ArchivedSession, ArchiveSnapshot, ArchiveWritten, Receipt
 from storage.ports.epochs import Announcer
 from storage.snapshots import SnapshotCache
+from storage.sql.announcing import Announcements
 from storage.sql.archive_changes import append_sessions
 from storage.sql.archive_vectors import SELECT_VECTORS, StoredVector, append_vectors, vector_of
 from storage.sql.columns import MAX_NUMBER, from_micros, terms_from_json
@@ -41,7 +42,8 @@ class SqlArchives:
     """The port `ArchiveStore`."""
 
     def __init__(self, database: Database, announcer: Announcer, keys: KeyRing) -> None:
-        self._database, self._announcer, self._keys = database, announcer, keys
+        self._database, self._keys = database, keys
+        self._announcements = Announcements(announcer, database)
         self._cache: SnapshotCache[ArchiveSnapshot] = SnapshotCache(self._load, _size, CACHE_BYTES)
         self._space: VectorSpace | None = None
 
@@ -111,10 +113,8 @@ class SqlArchives:
             )
 
         with unless_known(lambda: self.forget(user)):
-            done = await self._database.write(user_scope(user), body, lambda _: self.forget(user), heavy=True)
-            if done.epoch is not None:
-                await self._announcer.user_changed(user, None, done.epoch)
-            return done.result
+            write = self._database.write(user_scope(user), body, lambda _: self.forget(user), heavy=True)
+            return await self._announcements.of_archive(user, write)
 
     async def add_vectors(
         self, user: UserRef, space: VectorSpace, vectors: Mapping[int, NDArray[np.float32]]
@@ -128,10 +128,8 @@ class SqlArchives:
             return append_vectors(connection, user, space.id, vectors)
 
         with unless_known(lambda: self.forget(user)):
-            done = await self._database.write(user_scope(user), body, lambda _: self.forget(user), heavy=True)
-            if done.epoch is not None:
-                await self._announcer.user_changed(user, None, done.epoch)
-            return done.result
+            write = self._database.write(user_scope(user), body, lambda _: self.forget(user), heavy=True)
+            return await self._announcements.of_archive(user, write)
 
     def forget(self, user: UserRef) -> None:
         """The user's archive changed."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Final, TypeVar
+from typing import Final
 
 from assemblers.records import Fact, UserRef
 from storage.cursors import decode_number, encode_position
@@ -12,14 +12,13 @@ from storage.errors import NotFound
 from storage.ports import FactDraft, FactSelector, FactSnapshot, FactWritten, Page, PageRequest, Receipt
 from storage.ports.epochs import Announcer
 from storage.snapshots import SnapshotCache
+from storage.sql.announcing import Announcements
 from storage.sql.columns import MAX_NUMBER
 from storage.sql.engine import Connection, Database, user_scope
 from storage.sql.fact_changes import delete_fact, invalidate_facts, record_facts
 from storage.sql.fact_rows import COLUMNS, EPOCH, FIND, SNAPSHOT, conditions, fact_of
 from storage.sql.receipts import forget_answers_with, once
 from storage.sql.writing import Done, unless_known
-
-T = TypeVar("T")
 
 CACHE_BYTES: Final = 64 * 2**20
 _FACT_BYTES: Final = 1_000
@@ -32,7 +31,8 @@ class SqlFacts:
     """The port `FactStore`."""
 
     def __init__(self, database: Database, announcer: Announcer, keys: KeyRing) -> None:
-        self._database, self._announcer, self._keys = database, announcer, keys
+        self._database, self._keys = database, keys
+        self._announcements = Announcements(announcer, database)
         self._cache: SnapshotCache[FactSnapshot] = SnapshotCache(self._load, _size, CACHE_BYTES)
 
     def peek(self, user: UserRef) -> FactSnapshot | None:
@@ -98,10 +98,10 @@ class SqlFacts:
             return once(connection, cipher, receipt, change, _shown_by_writing)
 
         with unless_known(lambda: self.forget(user)):
-            done = await self._database.write(
+            write = self._database.write(
                 user_scope(user), body, lambda _: self.forget(user), len(drafts) > _HEAVY_DRAFTS
             )
-            return await self._announced(user, done)
+            return await self._announcements.of_facts(user, write)
 
     async def invalidate(
         self,
@@ -121,10 +121,10 @@ class SqlFacts:
             return once(connection, cipher, receipt, change, lambda facts: (fact.no for fact in facts))
 
         with unless_known(lambda: self.forget(user)):
-            done = await self._database.remove(
+            write = self._database.remove(
                 user_scope(user), body, lambda _: self.forget(user), heavy=selector.no is None
             )
-            return await self._announced(user, done)
+            return await self._announcements.of_facts(user, write)
 
     async def delete(self, user: UserRef, no: int, etag: str, now: datetime, receipt: Receipt[Fact]) -> Fact:
         """Remove the content of a fact for good, also from the answers kept for repeats."""
@@ -143,12 +143,8 @@ class SqlFacts:
             self._database.scrub()
 
         with unless_known(lambda: self.forget(user)):
-            return await self._announced(user, await self._database.remove(user_scope(user), body, committed))
-
-    async def _announced(self, user: UserRef, done: Done[T]) -> T:
-        if done.epoch is not None:
-            await self._announcer.user_changed(user, done.epoch, None)
-        return done.result
+            write = self._database.remove(user_scope(user), body, committed)
+            return await self._announcements.of_facts(user, write)
 
 
 def _shown_by_writing(written: tuple[FactWritten, ...]) -> list[int]:

@@ -11,6 +11,7 @@ from storage.errors import NotFound
 from storage.mirrors import Mirror
 from storage.ports import Page, PageRequest, PolicyHead, Receipt, StoredPolicy
 from storage.ports.epochs import Announcer
+from storage.sql.announcing import Announcements
 from storage.sql.columns import MAX_NUMBER
 from storage.sql.engine import Connection, Database, Scope, tenant_scope
 from storage.sql.policy_changes import activate_revision, register_revision, roll_back_head
@@ -40,7 +41,8 @@ class SqlPolicies:
     """The port `PolicyStore`."""
 
     def __init__(self, database: Database, announcer: Announcer, keys: KeyRing) -> None:
-        self._database, self._announcer, self._keys = database, announcer, keys
+        self._database, self._keys = database, keys
+        self._announcements = Announcements(announcer, database)
         self._active: Mirror[StoredPolicy | None] = Mirror(_KEPT)
         self._revisions: Mirror[StoredPolicy | None] = Mirror(_KEPT)
 
@@ -147,10 +149,8 @@ class SqlPolicies:
         self, tenant_id: str, body: Callable[[Connection], Done[T]], forget: Callable[[], None]
     ) -> T:
         with unless_known(forget):
-            done = await self._database.write(_scope(tenant_id), body, lambda _: forget())
-            if done.epoch is not None:
-                await self._announcer.tenant_changed(tenant_id, done.epoch)
-            return done.result
+            write = self._database.write(_scope(tenant_id), body, lambda _: forget())
+            return await self._announcements.of_tenant(tenant_id, write)
 
 
 def _scope(tenant_id: str) -> Scope:

@@ -9,6 +9,7 @@ from storage.encryption.user_cipher import tenant_cipher
 from storage.mirrors import Mirror
 from storage.ports import Page, PageRequest, Receipt
 from storage.ports.epochs import Announcer
+from storage.sql.announcing import Announcements
 from storage.sql.columns import MAX_NUMBER, prefix_from_json, prefix_to_json, to_micros
 from storage.sql.engine import Connection, Database, tenant_scope
 from storage.sql.epochs import advance_tenant
@@ -32,7 +33,8 @@ class SqlPrefixes:
     """The port `PrefixStore`."""
 
     def __init__(self, database: Database, announcer: Announcer, keys: KeyRing) -> None:
-        self._database, self._announcer, self._keys = database, announcer, keys
+        self._database, self._keys = database, keys
+        self._announcements = Announcements(announcer, database)
         self._known: Mirror[PrefixRevision | None] = Mirror(_KEPT)
 
     async def find(self, tenant_id: str, prefix_id: str, digest: str) -> PrefixRevision | None:
@@ -58,10 +60,8 @@ class SqlPrefixes:
 
         scope = tenant_scope(revision.tenant_id, "prefixes")
         with unless_known(forget):
-            done = await self._database.write(scope, body, lambda _: forget())
-            if done.epoch is not None:
-                await self._announcer.tenant_changed(revision.tenant_id, done.epoch)
-            return done.result
+            write = self._database.write(scope, body, lambda _: forget())
+            return await self._announcements.of_tenant(revision.tenant_id, write)
 
     def forget_tenant(self, tenant_id: str) -> None:
         """The tenant's prefixes changed."""

@@ -19,6 +19,7 @@ from storage.ports import (
     TurnsWritten,
 )
 from storage.ports.epochs import Announcer
+from storage.sql.announcing import Announcements
 from storage.sql.archive_changes import append_sessions
 from storage.sql.archives import SqlArchives
 from storage.sql.columns import to_micros
@@ -56,7 +57,7 @@ class SqlTranscripts:
         keys: KeyRing,
     ) -> None:
         self._database, self._archives, self._keys = database, archives, keys
-        self._announcer, self._retention = announcer, retention
+        self._announcements, self._retention = Announcements(announcer, database), retention
 
     async def record(
         self,
@@ -135,12 +136,10 @@ class SqlTranscripts:
         with unless_known(forget):
             # Archiving stores more than it removes, and must not use up what is kept for removals.
             if archived is None:
-                done = await self._database.remove(scope, body, committed)
+                write = self._database.remove(scope, body, committed)
             else:
-                done = await self._database.write(scope, body, committed, heavy=True)
-            if done.epoch is not None:
-                await self._announcer.user_changed(session.user, None, done.epoch)
-            return done.result
+                write = self._database.write(scope, body, committed, heavy=True)
+            return await self._announcements.of_archive(session.user, write)
 
 
 def _end(

@@ -9,6 +9,7 @@ from storage.errors import AlreadyExists, NotFound
 from storage.mirrors import Mirror
 from storage.ports import Receipt, UsageReport
 from storage.ports.epochs import Announcer
+from storage.sql.announcing import Announcements
 from storage.sql.columns import to_micros
 from storage.sql.engine import Connection, Database, tenant_scope
 from storage.sql.epochs import advance_tenant
@@ -61,7 +62,8 @@ class SqlUsage:
     """The port `UsageStore`. The latest observations of a key are read once and then kept up in memory."""
 
     def __init__(self, database: Database, announcer: Announcer, keys: KeyRing) -> None:
-        self._database, self._announcer, self._keys = database, announcer, keys
+        self._database, self._keys = database, keys
+        self._announcements = Announcements(announcer, database)
         self._observations: Mirror[Observations] = Mirror(_KEPT)
 
     async def report(self, usage: UsageReport, receipt: Receipt[UsageReport]) -> UsageReport:
@@ -76,10 +78,8 @@ class SqlUsage:
             self._observations.change(key, lambda known: known.with_report(done.result.no, usage))
 
         with unless_known(lambda: self._observations.forget(key)):
-            done = await self._database.write(tenant_scope(usage.tenant_id, "usage"), body, committed)
-            if done.epoch is not None:
-                await self._announcer.tenant_changed(usage.tenant_id, done.epoch)
-            return done.result.usage
+            write = self._database.write(tenant_scope(usage.tenant_id, "usage"), body, committed)
+            return (await self._announcements.of_tenant(usage.tenant_id, write)).usage
 
     def forget_tenant(self, tenant_id: str) -> None:
         """Usage was reported for the tenant."""

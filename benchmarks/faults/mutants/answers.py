@@ -6,8 +6,10 @@ from collections.abc import Awaitable, Callable, Coroutine
 from itertools import count
 from typing import Any, Final
 
-EVERY: Final = 25
-"""One call of so many hangs or fails."""
+_FAILS_EVERY: Final = 25
+"""One call of so many fails, of which a single one is too many."""
+_HANGS_EVERY: Final = 8
+"""One call of so many hangs: more than a slow machine could be blamed for."""
 _KEPT_SECONDS: Final = 4.0
 _HANG_SECONDS: Final = 3.0
 
@@ -54,7 +56,7 @@ def fail_without_a_type() -> None:
     async def fail() -> None:
         raise RuntimeError("a mutant's")
 
-    _before_some_prompts(fail)
+    _before_some_prompts(fail, _FAILS_EVERY)
 
 
 def hang_now_and_then() -> None:
@@ -63,17 +65,17 @@ def hang_now_and_then() -> None:
     async def hang() -> None:
         await asyncio.sleep(_HANG_SECONDS)
 
-    _before_some_prompts(hang)
+    _before_some_prompts(hang, _HANGS_EVERY)
 
 
-def _before_some_prompts(deed: Callable[[], Coroutine[Any, Any, None]]) -> None:
+def _before_some_prompts(deed: Callable[[], Coroutine[Any, Any, None]], every: int) -> None:
     from gateway.usecases.assemble_context import ContextAssembler
 
     original: Gather = ContextAssembler.assemble
     calls = count(1)
 
     async def assemble(self: ContextAssembler, *arguments: Any, **named: Any) -> Any:
-        if next(calls) % EVERY == 0:
+        if next(calls) % every == 0:
             await deed()
         return await original(self, *arguments, **named)
 

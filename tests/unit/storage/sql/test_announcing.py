@@ -97,13 +97,35 @@ async def test_what_changes_nothing_is_not_announced(storage: Storage, recorder:
     assert recorder.told == []
 
 
-async def test_what_is_refused_or_repeated_is_not_announced(storage: Storage, recorder: Recorder) -> None:
-    await storage.facts.record(USER, [fact()], NOW, receipt("r"))
-    with refused(Repeated):
-        await storage.facts.record(USER, [fact()], NOW, receipt("r"))
+async def test_what_is_refused_is_not_announced(storage: Storage, recorder: Recorder) -> None:
     with refused(NotFound):
         await storage.facts.delete(USER, 9, "", NOW, receipt())
-    assert recorder.told == [(USER, 1, None)]
+    assert recorder.told == []
+
+
+REPEATABLE: list[Step] = [
+    lambda s: s.facts.record(USER, [fact("a")], NOW, receipt("r")),
+    lambda s: s.facts.invalidate(USER, FactSelector(key="a"), "", NOW, receipt("i")),
+    lambda s: s.archives.append(USER, [archived("s", "a")], NOW, receipt("a")),
+    lambda s: s.transcripts.end(SESSION, archived("s1", "a"), NOW, receipt("e")),
+    lambda s: s.policies.register(policy(), receipt("p")),
+    lambda s: s.prefixes.register(prefix(), receipt("x")),
+    lambda s: s.usage.report(usage("x1"), receipt("u")),
+]
+
+
+@pytest.mark.parametrize("step", REPEATABLE)
+async def test_a_repeat_announces_what_the_first_may_have_died_before_announcing(
+    storage: Storage, recorder: Recorder, step: Step
+) -> None:
+    await storage.traces.append(trace("x1"))
+    for other in REPEATABLE:
+        await other(storage)
+    recorder.told.clear()
+    with refused(Repeated):
+        await step(storage)
+    epochs = await storage.epochs.read(USER)
+    assert recorder.told in ([(USER, epochs.facts, epochs.archive)], [("acme", epochs.tenant)])
 
 
 @pytest.mark.parametrize("step", [FACTS[0], ARCHIVE[0], TENANT[0], TENANT[2]])
