@@ -6,36 +6,21 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Final, Self
 
-from storage.encryption.key_ring import KeyRing
 from storage.encryption.providers import KeyProvider
 from storage.errors import StorageError
 from storage.memory import MemorySessions
 from storage.ports import (
-    ArchiveStore,
-    FactStore,
-    PolicyStore,
-    PrefixStore,
     SessionCache,
     TraceStore,
-    TranscriptStore,
-    UsageStore,
-    UserStore,
 )
-from storage.ports.epochs import Announcer, EpochStore
+from storage.ports.epochs import Announcer
 from storage.postgres.address import parse_address
 from storage.postgres.connections import Connections
 from storage.postgres.database import PostgresDatabase, Timeouts
 from storage.postgres.starting import check_start, make_partitions
 from storage.postgres.traces import PostgresTraces
-from storage.sql.archives import SqlArchives
-from storage.sql.epochs import SqlEpochs, Unannounced
-from storage.sql.facts import SqlFacts
-from storage.sql.policies import SqlPolicies
-from storage.sql.prefixes import SqlPrefixes
-from storage.sql.retention import Retention
-from storage.sql.transcripts import SqlTranscripts
-from storage.sql.usage import SqlUsage
-from storage.sql.users import SqlUsers
+from storage.sql.epochs import Unannounced
+from storage.sql.stores import SqlStores
 
 POOL_SIZE: Final = 10
 """Connections of one gateway process, unless the caller says otherwise."""
@@ -43,7 +28,7 @@ _DAY_SECONDS: Final = 86_400.0
 _log = logging.getLogger(__name__)
 
 
-class PostgresStorage:
+class PostgresStorage(SqlStores):
     """The port `Storage` on a Postgres. Also an async context manager, which closes it."""
 
     def __init__(
@@ -56,21 +41,9 @@ class PostgresStorage:
     ) -> None:
         self._connections, self._closed = connections, False
         self.database = database = PostgresDatabase(connections, timeouts)
-        self._retention = Retention(database)
-        self.keys = keys = KeyRing(database, provider)
-        self._traces = PostgresTraces(database, keys, connections, timeouts.append, self._retention)
-        archives = SqlArchives(database, announcer, keys)
-        self.facts: FactStore = SqlFacts(database, announcer, keys)
-        self.archives: ArchiveStore = archives
-        self.transcripts: TranscriptStore = SqlTranscripts(
-            database, archives, announcer, self._retention, keys
-        )
-        self.policies: PolicyStore = SqlPolicies(database, announcer, keys)
-        self.prefixes: PrefixStore = SqlPrefixes(database, announcer, keys)
+        super().__init__(database, announcer, provider)
+        self._traces = PostgresTraces(database, self.keys, connections, timeouts.append, self._retention)
         self.traces: TraceStore = self._traces
-        self.users: UserStore = SqlUsers(database)
-        self.usage: UsageStore = SqlUsage(database, announcer, keys)
-        self.epochs: EpochStore = SqlEpochs(database)
         self.sessions = sessions
         self._upkeep = asyncio.ensure_future(self._make_partitions_daily())
 

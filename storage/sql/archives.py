@@ -14,7 +14,6 @@ from storage.encryption.places import EXCERPT_CONTENT, POSTING_TERMS
 from storage.encryption.user_cipher import UserCipher, reading_cipher, writing_cipher
 from storage.errors import Erased
 from storage.ports import ArchivedSession, ArchiveSnapshot, ArchiveWritten, Receipt
-from storage.ports.epochs import Announcer
 from storage.snapshots import SnapshotCache
 from storage.sql.announcing import Announcements
 from storage.sql.archive_changes import append_sessions
@@ -41,9 +40,8 @@ _SELECT = """SELECT e.no, e.session_no, e.position, s.session_id, s.session_time
 class SqlArchives:
     """The port `ArchiveStore`."""
 
-    def __init__(self, database: Database, announcer: Announcer, keys: KeyRing) -> None:
-        self._database, self._keys = database, keys
-        self._announcements = Announcements(announcer, database)
+    def __init__(self, database: Database, announcements: Announcements, keys: KeyRing) -> None:
+        self._database, self._announcements, self._keys = database, announcements, keys
         self._cache: SnapshotCache[ArchiveSnapshot] = SnapshotCache(self._load, _size, CACHE_BYTES)
         self._space: VectorSpace | None = None
 

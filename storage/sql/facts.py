@@ -10,7 +10,6 @@ from storage.encryption.key_ring import KeyRing
 from storage.encryption.user_cipher import reading_cipher, writing_cipher
 from storage.errors import NotFound
 from storage.ports import FactDraft, FactSelector, FactSnapshot, FactWritten, Page, PageRequest, Receipt
-from storage.ports.epochs import Announcer
 from storage.snapshots import SnapshotCache
 from storage.sql.announcing import Announcements
 from storage.sql.columns import MAX_NUMBER
@@ -30,9 +29,8 @@ _HEAVY_DRAFTS: Final = 32
 class SqlFacts:
     """The port `FactStore`."""
 
-    def __init__(self, database: Database, announcer: Announcer, keys: KeyRing) -> None:
-        self._database, self._keys = database, keys
-        self._announcements = Announcements(announcer, database)
+    def __init__(self, database: Database, announcements: Announcements, keys: KeyRing) -> None:
+        self._database, self._announcements, self._keys = database, announcements, keys
         self._cache: SnapshotCache[FactSnapshot] = SnapshotCache(self._load, _size, CACHE_BYTES)
 
     def peek(self, user: UserRef) -> FactSnapshot | None:

@@ -10,7 +10,6 @@ from storage.encryption.user_cipher import tenant_cipher
 from storage.errors import NotFound
 from storage.mirrors import Mirror
 from storage.ports import Page, PageRequest, PolicyHead, Receipt, StoredPolicy
-from storage.ports.epochs import Announcer
 from storage.sql.announcing import Announcements
 from storage.sql.columns import MAX_NUMBER
 from storage.sql.engine import Connection, Database, Scope, tenant_scope
@@ -40,9 +39,8 @@ _REVISIONS = f"""SELECT no, {REVISION_COLUMNS} FROM policy_revisions
 class SqlPolicies:
     """The port `PolicyStore`."""
 
-    def __init__(self, database: Database, announcer: Announcer, keys: KeyRing) -> None:
-        self._database, self._keys = database, keys
-        self._announcements = Announcements(announcer, database)
+    def __init__(self, database: Database, announcements: Announcements, keys: KeyRing) -> None:
+        self._database, self._announcements, self._keys = database, announcements, keys
         self._active: Mirror[StoredPolicy | None] = Mirror(_KEPT)
         self._revisions: Mirror[StoredPolicy | None] = Mirror(_KEPT)
 

@@ -8,7 +8,6 @@ from storage.encryption.key_ring import KeyRing
 from storage.encryption.user_cipher import tenant_cipher
 from storage.mirrors import Mirror
 from storage.ports import Page, PageRequest, Receipt
-from storage.ports.epochs import Announcer
 from storage.sql.announcing import Announcements
 from storage.sql.columns import MAX_NUMBER, prefix_from_json, prefix_to_json, to_micros
 from storage.sql.engine import Connection, Database, tenant_scope
@@ -32,9 +31,8 @@ _ADD = """INSERT INTO prefix_revisions (tenant_id, prefix_id, digest, document, 
 class SqlPrefixes:
     """The port `PrefixStore`."""
 
-    def __init__(self, database: Database, announcer: Announcer, keys: KeyRing) -> None:
-        self._database, self._keys = database, keys
-        self._announcements = Announcements(announcer, database)
+    def __init__(self, database: Database, announcements: Announcements, keys: KeyRing) -> None:
+        self._database, self._announcements, self._keys = database, announcements, keys
         self._known: Mirror[PrefixRevision | None] = Mirror(_KEPT)
 
     async def find(self, tenant_id: str, prefix_id: str, digest: str) -> PrefixRevision | None:

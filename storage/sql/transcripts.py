@@ -18,7 +18,6 @@ from storage.ports import (
     SessionEnded,
     TurnsWritten,
 )
-from storage.ports.epochs import Announcer
 from storage.sql.announcing import Announcements
 from storage.sql.archive_changes import append_sessions
 from storage.sql.archives import SqlArchives
@@ -52,12 +51,12 @@ class SqlTranscripts:
         self,
         database: Database,
         archives: SqlArchives,
-        announcer: Announcer,
+        announcements: Announcements,
         retention: Retention,
         keys: KeyRing,
     ) -> None:
         self._database, self._archives, self._keys = database, archives, keys
-        self._announcements, self._retention = Announcements(announcer, database), retention
+        self._announcements, self._retention = announcements, retention
 
     async def record(
         self,

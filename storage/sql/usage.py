@@ -8,7 +8,6 @@ from storage.encryption.user_cipher import tenant_cipher
 from storage.errors import AlreadyExists, NotFound
 from storage.mirrors import Mirror
 from storage.ports import Receipt, UsageReport
-from storage.ports.epochs import Announcer
 from storage.sql.announcing import Announcements
 from storage.sql.columns import to_micros
 from storage.sql.engine import Connection, Database, tenant_scope
@@ -61,9 +60,8 @@ class _Numbered:
 class SqlUsage:
     """The port `UsageStore`. The latest observations of a key are read once and then kept up in memory."""
 
-    def __init__(self, database: Database, announcer: Announcer, keys: KeyRing) -> None:
-        self._database, self._keys = database, keys
-        self._announcements = Announcements(announcer, database)
+    def __init__(self, database: Database, announcements: Announcements, keys: KeyRing) -> None:
+        self._database, self._announcements, self._keys = database, announcements, keys
         self._observations: Mirror[Observations] = Mirror(_KEPT)
 
     async def report(self, usage: UsageReport, receipt: Receipt[UsageReport]) -> UsageReport:

@@ -7,32 +7,18 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from storage.encryption import KeyProvider, KeyRing
+from storage.encryption import KeyProvider
 from storage.encryption.embedded import embedded_provider
 from storage.errors import StorageFull
 from storage.memory import MemorySessions
 from storage.ports import (
-    ArchiveStore,
-    FactStore,
-    PolicyStore,
-    PrefixStore,
     SessionCache,
     TraceStore,
-    TranscriptStore,
-    UsageStore,
-    UserStore,
 )
-from storage.ports.epochs import Announcer, EpochStore
-from storage.sql.archives import SqlArchives
+from storage.ports.epochs import Announcer
 from storage.sql.engine import Database
-from storage.sql.epochs import SqlEpochs, Unannounced
-from storage.sql.facts import SqlFacts
-from storage.sql.policies import SqlPolicies
-from storage.sql.prefixes import SqlPrefixes
-from storage.sql.retention import Retention
-from storage.sql.transcripts import SqlTranscripts
-from storage.sql.usage import SqlUsage
-from storage.sql.users import SqlUsers
+from storage.sql.epochs import Unannounced
+from storage.sql.stores import SqlStores
 from storage.sqlite.checkpoints import Checkpoints, empty_log
 from storage.sqlite.connection import DATABASE_NAME, FolderLock, connect_writer
 from storage.sqlite.database import SqliteDatabase
@@ -43,7 +29,7 @@ from storage.sqlite.upgrade import prepare_schema
 from storage.sqlite.writer import Writer
 
 
-class SqliteStorage:
+class SqliteStorage(SqlStores):
     """The port `Storage` on a data folder. Also an async context manager, which closes it."""
 
     def __init__(
@@ -62,20 +48,8 @@ class SqliteStorage:
         self._checkpoints = Checkpoints(path, self._writer)
         self._writer.on_commit(self._checkpoints.committed)
         self._database = database = SqliteDatabase(path, self._writer, reserve, self._checkpoints.scrub)
-        self._retention = Retention(database)
-        self.keys = keys = KeyRing(database, provider)
-        archives = SqlArchives(database, announcer, keys)
-        self.facts: FactStore = SqlFacts(database, announcer, keys)
-        self.archives: ArchiveStore = archives
-        self.transcripts: TranscriptStore = SqlTranscripts(
-            database, archives, announcer, self._retention, keys
-        )
-        self.policies: PolicyStore = SqlPolicies(database, announcer, keys)
-        self.prefixes: PrefixStore = SqlPrefixes(database, announcer, keys)
-        self.traces: TraceStore = SqliteTraces(database, keys, heads, self._retention)
-        self.users: UserStore = SqlUsers(database)
-        self.usage: UsageStore = SqlUsage(database, announcer, keys)
-        self.epochs: EpochStore = SqlEpochs(database)
+        super().__init__(database, announcer, provider)
+        self.traces: TraceStore = SqliteTraces(database, self.keys, heads, self._retention)
         self.sessions = sessions
         # A process that was killed may have left deleted content in the log.
         self._checkpoints.scrub()
