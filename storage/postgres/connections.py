@@ -21,6 +21,7 @@ from storage.errors import StorageUnavailable
 from storage.postgres.address import Address
 from storage.postgres.connecting import creator_of
 from storage.postgres.dialect import DRIVER
+from storage.postgres.dialing import Dialing
 from storage.postgres.failures import CONFUSED, translated
 
 T = TypeVar("T")
@@ -34,6 +35,7 @@ class Connections:
         self._places = asyncio.Semaphore(size)
         # The hottest last, whose statements are prepared.
         self._idle: list[PoolProxiedConnection] = []
+        self._dialing = Dialing(self._engine.raw_connection, self._idle.append)
         self._in_use = 0
         self._closed = False
 
@@ -71,12 +73,18 @@ class Connections:
     async def _check_out(self) -> PoolProxiedConnection:
         await self._places.acquire()
         try:
-            checked_out = self._take_idle() or await self._engine.raw_connection()
+            checked_out = await self._take()
         except BaseException:
             self._places.release()
             raise
         self._in_use += 1
         return checked_out
+
+    async def _take(self) -> PoolProxiedConnection:
+        while True:
+            checked_out = self._take_idle() or await self._dialing.dial()
+            if checked_out is not None:
+                return checked_out
 
     def _take_idle(self) -> PoolProxiedConnection | None:
         # A server that went away has closed the idle ones: they are known to be dead without asking.
@@ -98,6 +106,7 @@ class Connections:
     async def close(self) -> None:
         """Close them all. Those in use are closed after their use."""
         self._closed = True
+        await self._dialing.close()
         while self._idle:
             self._idle.pop().close()
         await self._engine.dispose()

@@ -4,7 +4,9 @@ import asyncio
 import gc
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from typing import Any
 
+import asyncpg
 import pytest
 
 from scripts.servers.postgres import Postgres
@@ -121,6 +123,32 @@ async def test_while_the_server_stands_still_every_call_fails_in_time(
         server.resume()
     await asyncio.sleep(1)
     assert await database.ready()
+    await answers(database)
+
+
+async def test_a_server_that_stands_still_is_not_asked_for_a_connection_by_every_call(
+    server: Postgres, database: PostgresDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await answers(database)
+    asked = 0
+    connect = asyncpg.connect
+
+    async def counted(**arguments: Any) -> asyncpg.Connection:
+        nonlocal asked
+        asked += 1
+        return await connect(**arguments)
+
+    monkeypatch.setattr(asyncpg, "connect", counted)
+    server.pause()
+    try:
+        for _ in range(6):
+            reads = [database.row("acme", "SELECT 1 AS one", ()) for _ in range(3 * SIZE)]
+            await asyncio.gather(*reads, return_exceptions=True)
+    finally:
+        server.resume()
+    # Those that came before anybody had found it out, and one attempt that outlasts a call's time.
+    assert asked <= SIZE + 2
+    await asyncio.sleep(0.5)
     await answers(database)
 
 
