@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
 from benchmarks.faults.launching import ROOT, Child, Launch, environment
 
@@ -79,18 +79,36 @@ def running_nursery() -> Iterator[Nursery]:
 
 
 def main() -> None:
-    """Take orders until the input ends."""
+    """Take orders until the input ends, and leave no gateway behind: who gave them may have been killed."""
     # What a gateway imports when it serves. Nothing is begun: a fork takes no thread and no loop along.
     import storage.postgres
     import storage.redis  # noqa: F401  imported for its children
 
-    for line in sys.stdin:
-        order = json.loads(line)
-        answer = _launch(order) if order["order"] == "launch" else _wait(order["pid"], order["seconds"])
-        print(json.dumps(answer), flush=True)
+    alive: set[int] = set()
+    try:
+        for line in sys.stdin:
+            print(json.dumps(_obey(json.loads(line), alive)), flush=True)
+    finally:
+        for pid in alive:
+            os.kill(pid, signal.SIGKILL)
 
 
-def _launch(order: Mapping[str, Any]) -> dict[str, object]:
+def _obey(order: Mapping[str, Any], alive: set[int]) -> dict[str, object]:
+    if order["order"] == "launch":
+        launched = _launch(order)
+        alive.add(launched["pid"])
+        return {**launched}
+    ended = _wait(order["pid"], order["seconds"])
+    alive.discard(order["pid"])
+    return ended
+
+
+class _Launched(TypedDict):
+    pid: int
+    said: str
+
+
+def _launch(order: Mapping[str, Any]) -> _Launched:
     reading, writing = os.pipe()
     pid = os.fork()
     if pid == 0:
