@@ -22,8 +22,7 @@ class Dialing(Generic[C]):
     """Makes connections for one event loop."""
 
     def __init__(self, connect: Callable[[], Awaitable[C]], made: Callable[[C], None]) -> None:
-        """`made` gets what an attempt brings that nobody owns: any of those who wait may
-        take it, or whoever comes later."""
+        """`made` gets what an attempt brings that nobody owns: one of those who wait takes it, or who comes later."""
         self._connect, self._made = connect, made
         self._is_in_doubt = False
         self._attempt: asyncio.Task[None] | None = None

@@ -18,21 +18,21 @@ T = TypeVar("T")
 
 
 class Announcements:
-    """Around the writes of one store. Errors are those of the write; a repeat may raise `StorageUnavailable` too."""
+    """Around the writes of the stores. Errors are those of the write; a repeat may raise `StorageUnavailable` too."""
 
     def __init__(self, announcer: Announcer, database: Database) -> None:
         self._announcer, self._epochs = announcer, SqlEpochs(database)
 
     async def of_facts(self, user: UserRef, write: Awaitable[Done[T]]) -> T:
         """The result of a write of a user's facts."""
-        done = await self._once(user, write)
+        done = await self._of_user(user, write)
         if done.epoch is not None:
             await self._announcer.user_changed(user, done.epoch, None)
         return done.result
 
     async def of_archive(self, user: UserRef, write: Awaitable[Done[T]]) -> T:
         """The result of a write of a user's archive."""
-        done = await self._once(user, write)
+        done = await self._of_user(user, write)
         if done.epoch is not None:
             await self._announcer.user_changed(user, None, done.epoch)
         return done.result
@@ -49,7 +49,7 @@ class Announcements:
             await self._announcer.tenant_changed(tenant_id, done.epoch)
         return done.result
 
-    async def _once(self, user: UserRef, write: Awaitable[Done[T]]) -> Done[T]:
+    async def _of_user(self, user: UserRef, write: Awaitable[Done[T]]) -> Done[T]:
         try:
             return await write
         except Repeated:
