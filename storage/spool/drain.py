@@ -21,6 +21,8 @@ AT_ONCE: Final = 16
 PAUSE: Final = 4.0
 """How long the pause after a go is, in times of the go. Whoever asks now comes first: thousands of traces given one
 after another would hold up loop and store for seconds, just when both are well again."""
+LONGEST_PAUSE: Final = 1.0
+"""In seconds, however long a go took: a store that is slow for a moment must not let traces wait for a minute."""
 
 
 class Drained(NamedTuple):
@@ -74,7 +76,7 @@ class Drains:
                 if len(answers) < AT_ONCE and spool.depth:
                     return Drained(stored, refused)
                 if spool.depth:
-                    await asyncio.sleep(PAUSE * (loop.time() - started))
+                    await asyncio.sleep(min(PAUSE * (loop.time() - started), LONGEST_PAUSE))
             await self._remove_left(spool)
         return Drained(stored, refused)
 

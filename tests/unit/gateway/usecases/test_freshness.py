@@ -9,12 +9,14 @@ from assemblers.policy.model import Policy, PolicyRevision
 from gateway.errors import FailedPrecondition, Reason
 from gateway.usecases.following import FollowedPolicies, FollowedPrefixes, Follower
 from gateway.usecases.freshness import Freshness
-from storage.conformance.samples import NOW, USER, archived, fact, policy, prefix, receipt
+from storage.conformance.samples import NOW, USER, archived, fact, prefix, receipt
 from storage.errors import StorageUnavailable
 from storage.ports import Epochs
 from storage.ports.confirmations import Confirmation, EpochSource
 from storage.sqlite import open_sqlite
 from tests.faulty import FaultyStorage
+
+MIRRORING = ("policies", "prefixes", "usage")
 
 
 class Confirmer:
@@ -95,39 +97,39 @@ async def test_sql_behind_what_the_caller_saw_is_refused_and_others_behind_it_ar
         await fresh.certain(USER, Epochs(2, 0, 0))
 
 
-async def test_what_is_mirrored_of_a_tenant_is_read_anew_after_a_change_elsewhere(
-    fresh: Freshness, confirmer: Confirmer, storage: FaultyStorage
+@pytest.fixture
+def forgotten(storage: FaultyStorage, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
+    """Which stores are told to forget what they mirror, and of which tenant."""
+    told: list[tuple[str, str]] = []
+    for name in MIRRORING:
+        monkeypatch.setattr(
+            getattr(storage.port, name),
+            "forget_tenant",
+            lambda tenant, name=name: told.append((name, tenant)),
+        )
+    return told
+
+
+async def test_what_is_mirrored_of_a_tenant_is_forgotten_after_a_change_elsewhere(
+    fresh: Freshness, confirmer: Confirmer, forgotten: list[tuple[str, str]]
 ):
-    store = storage.port.policies
     follower = Follower(fresh)
-    confirmer.say(EpochSource.SHARED, 0, 0, 1)
-    await follower.follow("acme")
-    assert await store.active("acme", "") is None
-    assert confirmer.asked == [("acme", "")]
-    # As another process would: this one's mirrors learn nothing.
-    first = await store.register(policy(), receipt())
-    await store.activate("acme", "support", first.digest, None, "", NOW, receipt())
-    store._port._active._keep(("acme", ""), None)  # type: ignore[attr-defined]
-    assert await store.active("acme", "") is None
-    await follower.follow("acme")
-    assert await store.active("acme", "") is None
-    confirmer.say(EpochSource.SHARED, 0, 0, 2)
-    await follower.follow("acme")
-    found = await store.active("acme", "")
-    assert found is not None
-    assert found.digest == first.digest
+    for epoch in (1, 1, 2, 2):
+        confirmer.say(EpochSource.SHARED, 0, 0, epoch)
+        await follower.follow("acme")
+    assert confirmer.asked == [("acme", "")] * 4
+    assert forgotten == [(name, "acme") for name in MIRRORING] * 2
 
 
 async def test_an_older_confirmation_that_arrives_late_forgets_nothing(
-    fresh: Freshness, confirmer: Confirmer, storage: FaultyStorage
+    fresh: Freshness, confirmer: Confirmer, forgotten: list[tuple[str, str]]
 ):
     confirmer.say(EpochSource.SHARED, 0, 0, 5)
     await fresh.standing(USER)
-    await storage.port.policies.active("acme", "")
-    reads = len(storage.port.policies._port._active)  # type: ignore[attr-defined]
+    forgotten.clear()
     confirmer.say(EpochSource.SHARED, 0, 0, 4)
     await fresh.standing(USER)
-    assert len(storage.port.policies._port._active) == reads == 1  # type: ignore[attr-defined]
+    assert forgotten == []
 
 
 async def test_operators_and_writes_follow_the_tenant_before_they_look(

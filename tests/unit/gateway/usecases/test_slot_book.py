@@ -25,10 +25,14 @@ class FarSessions(MemorySessions):
         super().__init__()
         self.is_full = False
         self.refusals = 0
+        self.answers = asyncio.Event()
+        self.answers.set()
 
     async def get(self, session: SessionRef, now: datetime) -> SessionState | None:
         await asyncio.sleep(0)
-        return await super().get(session, now)
+        state = await super().get(session, now)
+        await self.answers.wait()
+        return state
 
     async def put(
         self, session: SessionRef, slots: Slots, expected_revision: int, now: datetime, ttl_seconds: int
@@ -116,18 +120,10 @@ class TestLooking:
         cache = FarSessions()
         book = SlotBook(cache)
         await remember(book, 1)
-        released = asyncio.Event()
-        get = cache.get
-
-        async def slow(session: SessionRef, now: datetime) -> SessionState | None:
-            state = await get(session, now)
-            await released.wait()
-            return state
-
-        cache.get = slow  # type: ignore[method-assign]  # a server whose answer is under way
+        cache.answers.clear()
         looking = asyncio.create_task(book.look(SESSION, NOW))
         await asyncio.sleep(0.01)
         assert await book.put(SESSION, POLICY, NOW, Slots(), 1)
-        released.set()
+        cache.answers.set()
         state, is_behind = await looking
         assert (state.revision, is_behind) == (1, False)

@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from storage.errors import StorageUnavailable
+from storage.postgres import dialing
 from storage.postgres.dialing import Dialing
 
 
@@ -91,6 +92,20 @@ async def test_a_refusal_is_told_to_all_who_wait_and_the_next_call_tries_again(s
     server.refuses = False
     assert await server.call() is None
     assert server.made == [5]
+
+
+async def test_an_attempt_whose_packets_were_lost_is_made_anew(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dialing, "ATTEMPT_SECONDS", 0.01)
+    server.goes_on.clear()
+    for asked in (1, 2, 3):
+        with pytest.raises(TimeoutError):
+            await server.call(5 if asked > 1 else 0.01)
+        assert server.asked == asked
+    server.goes_on.set()
+    assert await server.call(5) is None
+    assert server.made == [4]
 
 
 async def test_closing_gives_up_the_attempt(server: Server) -> None:

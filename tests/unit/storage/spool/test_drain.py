@@ -10,7 +10,7 @@ import pytest
 from storage.conformance.samples import trace
 from storage.errors import AlreadyExists, LimitExceeded, NotFound, StorageUnavailable
 from storage.ports import TraceDraft
-from storage.spool import Drains, Spool, open_spools
+from storage.spool import Drains, Spool, drain, open_spools
 from storage.spool.drain import AT_ONCE
 from tests.unit.storage.spool.conftest import SIZE, Opening, names
 from tests.unit.storage.spool.keys import Keys
@@ -62,6 +62,16 @@ async def test_everything_arrives_in_its_order_and_the_file_is_free_again(reopen
     assert list(store.stored) == [f"t{number:03}" for number in range(count)]
     assert store.stored["t003"] == trace("t003")
     assert (spool.depth, spool.bytes_used) == (0, 0)
+    await spool.close()
+
+
+async def test_after_a_slow_go_the_pause_has_an_end(reopen: Opening, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(drain, "PAUSE", 1e9)
+    monkeypatch.setattr(drain, "LONGEST_PAUSE", 0.01)
+    spool, store = await reopen(), Store()
+    await filled(spool, AT_ONCE * 2)
+    async with asyncio.timeout(10):
+        assert await drains(store, spool).drain() == (AT_ONCE * 2, 0)
     await spool.close()
 
 
