@@ -5,6 +5,58 @@ from typing import Annotated
 
 import typer
 
+# The options of `serve`, each also read from its variable.
+_Listen = Annotated[
+    str | None,
+    typer.Option(
+        help="Where to listen; port 0 lets the system choose.",
+        metavar="HOST:PORT",
+        show_default="127.0.0.1:7463",
+    ),
+]
+_DataDir = Annotated[
+    Path | None,
+    typer.Option(
+        help="The folder of the database, or of the spool with --database-url; made where it is missing.",
+        file_okay=False,
+        show_default="data",
+    ),
+]
+_DatabaseUrl = Annotated[
+    str | None,
+    typer.Option(help="Keep everything in this Postgres.", metavar="URL", show_default="the data folder"),
+]
+_RedisUrl = Annotated[
+    str | None,
+    typer.Option(
+        help="The Redis that gateways share sessions through. Required with --database-url.",
+        metavar="URL",
+        show_default=False,
+    ),
+]
+_MasterKeyFile = Annotated[
+    Path | None,
+    typer.Option(
+        help="The file of master keys, mode 0600. Required with --database-url.",
+        dir_okay=False,
+        show_default="DATA_DIR/master.key",
+    ),
+]
+_EmbedderName = Annotated[
+    str | None,
+    typer.Option(
+        help="What finds history by meaning beside keywords: none, or minilm (needs muniment\\[embed]).",
+        metavar="NAME",
+        show_default="none",
+    ),
+]
+_ReusePort = Annotated[
+    bool | None,
+    typer.Option(
+        "--reuse-port", help="Let several gateways share the port (SO_REUSEPORT).", show_default=False
+    ),
+]
+
 
 def add_to(app: typer.Typer) -> None:
     """Add the commands."""
@@ -13,56 +65,13 @@ def add_to(app: typer.Typer) -> None:
 
 
 def serve(
-    listen: Annotated[
-        str | None,
-        typer.Option(
-            help="Where to listen; port 0 lets the system choose.",
-            metavar="HOST:PORT",
-            show_default="127.0.0.1:7463",
-        ),
-    ] = None,
-    data_dir: Annotated[
-        Path | None,
-        typer.Option(
-            help="The folder of the database, or of the spool with --database-url; made where it is missing.",
-            file_okay=False,
-            show_default="data",
-        ),
-    ] = None,
-    database_url: Annotated[
-        str | None,
-        typer.Option(help="Keep everything in this Postgres.", metavar="URL", show_default="the data folder"),
-    ] = None,
-    redis_url: Annotated[
-        str | None,
-        typer.Option(
-            help="The Redis that gateways share sessions through. Required with --database-url.",
-            metavar="URL",
-            show_default=False,
-        ),
-    ] = None,
-    master_key_file: Annotated[
-        Path | None,
-        typer.Option(
-            help="The file of master keys, mode 0600. Required with --database-url.",
-            dir_okay=False,
-            show_default="DATA_DIR/master.key",
-        ),
-    ] = None,
-    embedder: Annotated[
-        str | None,
-        typer.Option(
-            help="What finds history by meaning beside keywords: none, or minilm (needs muniment\\[embed]).",
-            metavar="NAME",
-            show_default="none",
-        ),
-    ] = None,
-    reuse_port: Annotated[
-        bool | None,
-        typer.Option(
-            "--reuse-port", help="Let several gateways share the port (SO_REUSEPORT).", show_default=False
-        ),
-    ] = None,
+    listen: _Listen = None,
+    data_dir: _DataDir = None,
+    database_url: _DatabaseUrl = None,
+    redis_url: _RedisUrl = None,
+    master_key_file: _MasterKeyFile = None,
+    embedder: _EmbedderName = None,
+    reuse_port: _ReusePort = None,
 ) -> None:
     """Run the gateway on this machine, until SIGTERM or Ctrl-C, which drain.
 
